@@ -1,0 +1,56 @@
+// The settings of the context engine: one table of names, defaults and ranges. A session's own
+// settings lie over the daemon's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "schema/base/limits.h"
+#include "schema/base/result.h"
+
+namespace ebla::context {
+
+enum class SizeRule : uint8_t { classes, chars4 };
+
+struct HostLimit {  // what the host of the agent shows at most; 0: no limit
+  uint64_t characters = 0;
+  uint64_t bytes = 0;
+  uint64_t lines = 0;
+};
+
+struct Settings {
+  uint64_t tool_result_tokens = limits::kToolResultTokens;
+  std::map<std::string, uint64_t> tool_tokens;  // tool_result_tokens.TOOL
+  std::set<std::string> never;                  // tools whose results always stay
+  std::set<std::string> always;                 // tools whose results always go
+  uint64_t human_message_tokens = limits::kHumanMessageTokens;
+  double item_window_share = 0.25;
+  HostLimit host_limit;
+  SizeRule size_rule = SizeRule::classes;
+  uint64_t preview_head = limits::kPreviewLines;
+  uint64_t preview_tail = limits::kPreviewLines;
+  uint64_t read_limit = limits::kReadLines;
+  uint64_t page_tokens = limits::kPageTokens;
+};
+
+struct SettingInfo {
+  std::string_view name;   // "tool_result_tokens.*" stands for the per-tool ones
+  std::string_view kind;   // integer, fraction, list, choice, object
+  std::string_view range;  // as an error shows it: "1 to 100000000"
+  std::string_view help;
+};
+std::span<const SettingInfo> setting_table();
+
+// Sets one by name from the JSON text of its value. invalid_params names setting, value and range.
+Result<void> apply_setting(Settings& settings, std::string_view name, std::string_view json);
+// Daemon's settings with a session's own ones over them.
+Result<Settings> with_session(const Settings& base, const std::map<std::string, std::string>& own);
+// Name to JSON text, sorted by name: what session.open and status show.
+std::map<std::string, std::string> to_json_map(const Settings& settings);
+
+}  // namespace ebla::context

@@ -1,0 +1,82 @@
+#include "schema/rpc.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ebla::rpc {
+namespace {
+
+constexpr std::array kHello = {
+    Param{"client", Type::string, false},
+    Param{"protocol", Type::integer, false},
+    Param{"blobs", Type::boolean, false},
+};
+constexpr std::array kSessionOpen = {
+    Param{"key", Type::string, false},          Param{"label", Type::string, false},
+    Param{"parent", Type::session, false},      Param{"project", Type::string, false},
+    Param{"model", Type::string, false},        Param{"window", Type::integer, false},
+    Param{"settings", Type::object, false},     Param{"capabilities", Type::object, false},
+    Param{"mount_prefix", Type::string, false},
+};
+constexpr std::array kSessionGet = {
+    Param{"session", Type::session, true},
+};
+constexpr std::array kSessionList = {
+    Param{"project", Type::string, false},
+    Param{"after", Type::string, false},
+    Param{"limit", Type::integer, false},
+};
+constexpr std::array kEvict = {
+    Param{"session", Type::session, false},      Param{"id", Type::string, false},
+    Param{"content", Type::content, true},       Param{"kind", Type::string, false},
+    Param{"tool", Type::string, false},          Param{"path", Type::string, false},
+    Param{"limit_tokens", Type::integer, false}, Param{"force", Type::boolean, false},
+};
+constexpr std::array kFsLs = {
+    Param{"path", Type::string, true},
+    Param{"session", Type::session, false},
+    Param{"after", Type::integer, false},
+    Param{"limit", Type::integer, false},
+};
+constexpr std::array kFsStat = {
+    Param{"path", Type::string, true},
+    Param{"session", Type::session, false},
+};
+constexpr std::array kFsRead = {
+    Param{"path", Type::string, true},     Param{"session", Type::session, false},
+    Param{"offset", Type::integer, false}, Param{"limit", Type::integer, false},
+    Param{"column", Type::integer, false}, Param{"numbered", Type::boolean, false},
+};
+constexpr std::array kFsReadBytes = {
+    Param{"path", Type::string, true},
+    Param{"session", Type::session, false},
+    Param{"offset", Type::integer, false},
+    Param{"size", Type::integer, false},
+};
+
+constexpr std::array kMethods = {
+    Method{"hello", kHello, Order::free},
+    Method{"session.open", kSessionOpen, Order::session},
+    Method{"session.get", kSessionGet, Order::session},
+    Method{"session.list", kSessionList, Order::free},
+    Method{"evict", kEvict, Order::session},
+    Method{"fs.ls", kFsLs, Order::free},
+    Method{"fs.stat", kFsStat, Order::free},
+    Method{"fs.read", kFsRead, Order::free},
+    Method{"fs.read_bytes", kFsReadBytes, Order::free},
+    Method{"stats", {}, Order::free},
+    Method{"status", {}, Order::free},
+};
+
+}  // namespace
+
+std::span<const Method> methods() {
+  return kMethods;
+}
+
+const Method* find_method(std::string_view name) {
+  const auto* at = std::ranges::find(kMethods, name, &Method::name);
+  return at == kMethods.end() ? nullptr : at;
+}
+
+}  // namespace ebla::rpc

@@ -1,0 +1,89 @@
+// A small RAII layer over the SQLite C API. Only schema/sqlite includes this or sqlite3.h.
+// A Database is used by one thread at a time (NOMUTEX connections).
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "schema/base/result.h"
+
+namespace ebla::sqlite {
+
+// Error of the connection's last call. SQLITE_FULL: no_space; IOERR: io_error, or no_space when the
+// system's errno says ENOSPC or EFBIG; READONLY: read_only; CORRUPT, NOTADB: corrupt; BUSY: busy.
+Error database_error(sqlite3* db, std::string_view operation);
+
+class Database;
+
+// One execution of a cached prepared statement. Binds by position from 1; resets when it goes.
+// Blobs and texts are bound without a copy: they must outlive the execution.
+class Statement {
+ public:
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+  Statement(const Statement&) = delete;
+  ~Statement();
+
+  Statement& bind(int64_t value);
+  Statement& bind(uint64_t value) { return bind(static_cast<int64_t>(value)); }
+  Statement& bind(int value) { return bind(static_cast<int64_t>(value)); }
+  Statement& bind(uint32_t value) { return bind(static_cast<int64_t>(value)); }
+  Statement& bind(bool value) { return bind(static_cast<int64_t>(value)); }
+  Statement& bind_text(std::string_view text);
+  Statement& bind_blob(std::string_view bytes);
+  Statement& bind_null();
+
+  // True: a row is there; false: done.
+  Result<bool> step();
+  Result<void> run();  // steps to the end, ignoring rows
+
+  int64_t int64(int column) const;
+  uint64_t uint64(int column) const { return static_cast<uint64_t>(int64(column)); }
+  std::string_view bytes(int column) const;  // text or blob; valid until the next step
+  std::string string(int column) const { return std::string(bytes(column)); }
+  bool is_null(int column) const;
+
+ private:
+  friend class Database;
+  Statement(Database& db, sqlite3_stmt* statement, std::string_view sql);
+  Database* db_;
+  sqlite3_stmt* statement_;
+  bool owned_;  // the cached one was in use: finalized instead of reset
+  int next_ = 1;
+  int bind_error_ = 0;
+};
+
+class Database {
+ public:
+  enum class Mode { read_write, read_only };
+  // Opens an existing file (created beforehand by open.cc) and sets the pragmas that each
+  // connection needs; those of the file are set once at creation.
+  static Result<Database> open(const std::string& path, Mode mode);
+
+  Database(Database&& other) noexcept;
+  Database& operator=(Database&& other) noexcept;
+  ~Database();
+
+  // `sql` must be a literal: its address is part of the cache's key.
+  Result<Statement> prepare(const char* sql);
+  Result<void> exec(const char* sql);       // one or more statements without parameters
+  Result<int64_t> scalar(const char* sql);  // first column of the first row
+  int64_t last_insert_rowid() const;
+  int64_t changes() const;
+  Error error(std::string_view operation) const;
+  sqlite3* handle() const { return db_; }
+
+ private:
+  explicit Database(sqlite3* db) : db_(db) {}
+  friend class Statement;
+  sqlite3* db_ = nullptr;
+  std::unordered_map<const char*, sqlite3_stmt*> cache_;
+};
+
+}  // namespace ebla::sqlite

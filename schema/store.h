@@ -1,0 +1,125 @@
+// THE interface to what outlives a process. One method is one whole transaction in domain words.
+//
+// Threads: every method may be called from any thread. Reads are plain calls that see a committed
+// state at least as new as the last completion that ran before the call; they never wait for the
+// writer. Changes take plain values, return at once, and end in exactly one completion, which runs
+// on a thread of the store's: it must not block and must not call back into a change's wait.
+//
+// Errors: a change ends done, failed with nothing changed, or `unavailable` (nobody knows: ask
+// again, every unit is idempotent by its key). What an outcome says is what is true now, never the
+// plan.
+//
+// Durability: Durability::durable means on disk when the completion runs; it survives kill -9 and a
+// power cut. Durability::ordered means committed in order, on disk within 5 s.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/base/clock.h"
+#include "schema/base/result.h"
+#include "schema/change_set.h"
+#include "schema/model.h"
+
+namespace ebla {
+
+enum class Durability : uint8_t { durable, ordered };
+
+struct ChangeOptions {
+  Durability durability = Durability::durable;
+  MountId origin = 0;
+  Deadline deadline = Deadline::max();  // not started by then: Code::timeout, nothing changed
+};
+
+template <class T>
+using Completion = std::move_only_function<void(Result<T>, const ChangeSet&)>;
+
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;  // waits for every completion
+
+  // ---- The tree. A new store holds "/", "/large_tool_results" and "/conversation_history", all
+  // 0700 and owned by the daemon's uid, the two folders kNodeFixed.
+  virtual Ino root() const = 0;
+  // file_not_found when the id names no node any more.
+  virtual Result<Attr> getattr(Ino ino) = 0;
+  // file_not_found, not_directory, name_too_long. Never "." or "..".
+  virtual Result<Attr> lookup(Ino parent, std::string_view name) = 0;
+  // At most `limit` entries with a cookie after `after_cookie` (0: from the start), by cookie,
+  // without "." and "..". An entry that lives through the whole scan comes exactly once.
+  virtual Result<std::vector<DirEntry>> readdir(Ino dir, uint64_t after_cookie, size_t limit) = 0;
+  virtual Result<uint64_t> entry_count(Ino dir) = 0;
+  virtual Result<std::string> readlink(Ino ino) = 0;
+  // Fills `out` from `offset`; fewer bytes only at the end of the file. is_directory; io_error
+  // (EIO) when a chunk's sum does not match, and that file is named in health().
+  virtual Result<size_t> read(Ino ino, uint64_t offset, std::span<char> out) = 0;
+  // user.ebla.* computed, user.* stored; by name. Order: by name.
+  virtual Result<std::vector<Xattr>> xattrs(Ino ino) = 0;
+  virtual Result<std::string> path_of(Ino ino) = 0;
+  // Newest tombstone of that name.
+  virtual Result<std::optional<Tombstone>> tombstone(Ino parent, std::string_view name) = 0;
+
+  // Unlinks a put-away result and leaves a tombstone. file_not_found; is_directory;
+  // operation_not_permitted for what is protected and not kNodeRemovable. The node itself stays
+  // readable by id until reap(). The decision (find_eviction) stays.
+  virtual void remove(RemovePlan plan, ChangeOptions options, Completion<void> done) = 0;
+  // Frees nodes that have no name. Nodes that have one are left alone. Large contents are freed in
+  // steps afterwards.
+  virtual void reap(std::vector<Ino> inos, ChangeOptions options, Completion<void> done) = 0;
+  // Everything committed before is on disk when `done` runs.
+  virtual void sync(ChangeOptions options, Completion<void> done) = 0;
+
+  // ---- Sessions.
+  // Finds (uid, key) or creates. conflict: all id candidates are taken, or the session exists under
+  // another parent; unknown_session: no such parent; out_of_range: too deep. Creating makes the
+  // folder /large_tool_results/ID (0700) and the empty protected history
+  // /conversation_history/ID.md (0400), but the session with id "default" has /large_tool_results
+  // itself as its folder.
+  virtual void open_session(SessionPlan plan, ChangeOptions options,
+                            Completion<SessionOutcome> done) = 0;
+  virtual Result<Session> session(SessionId serial) = 0;
+  // By id, else by (uid, key). unknown_session.
+  virtual Result<Session> find_session(uint32_t uid, std::string_view id_or_key) = 0;
+  // Ordered by id, at most `limit`, ids after `after_id`; project empty: all.
+  virtual Result<std::vector<Session>> list_sessions(std::string_view project,
+                                                     std::string_view after_id, size_t limit) = 0;
+
+  // ---- Contents above limits::kInlineContentBytes arrive in slices before they are linked.
+  // Staged content is invisible, counts towards no file, and is reclaimed at the next start or by
+  // discard().
+  // content 0 begins a new one; slices come in order, each but the last of kStageSliceBytes. The
+  // completion carries the content's id.
+  virtual void stage(ContentId content, uint64_t offset, std::string bytes, ChangeOptions options,
+                     Completion<ContentId> done) = 0;
+  virtual void discard(ContentId content, ChangeOptions options, Completion<void> done) = 0;
+
+  // ---- Evictions, found by content within the session tree.
+  // A decision that was made for (tree, kind, call id, content of that hash and size).
+  virtual Result<std::optional<EvictionOutcome>> find_eviction(SessionId tree, ArtifactKind kind,
+                                                               std::string_view call_id,
+                                                               Hash128 hash, uint64_t size) = 0;
+  // True if a stored replacement of this tree has this hash: such a text stands for its original.
+  virtual Result<bool> is_replacement(SessionId tree, Hash128 hash) = 0;
+  // Stores the content, names the file, keeps the replacement. A known decision for equal bytes is
+  // answered as it was stored, and its file is filled again if it had been removed. Equal bytes are
+  // held once. The names of removed files stay taken.
+  virtual void commit_eviction(EvictionPlan plan, ChangeOptions options,
+                               Completion<EvictionOutcome> done) = 0;
+  // Every host prefix that a stored text has used.
+  virtual Result<std::vector<PathAlias>> path_aliases() = 0;
+
+  // ---- The store as a whole.
+  virtual Usage usage() = 0;
+  virtual Health health() = 0;
+  virtual int64_t now_ns() const = 0;  // the time stamps of the store
+};
+
+}  // namespace ebla
