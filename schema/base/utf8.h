@@ -20,7 +20,8 @@ void append(std::string& out, char32_t code_point);
 bool is_valid(std::string_view text);
 // Code points; an invalid byte counts one.
 size_t count(std::string_view text);
-// The text with each invalid byte replaced by U+FFFD; equal to the input when that is valid.
+// The text with each invalid byte, and each surrogate that was encoded as 3 bytes, replaced by one
+// U+FFFD; equal to the input when that is valid.
 std::string to_valid(std::string_view text);
 // Largest n <= limit that does not cut a valid sequence in two.
 size_t floor_boundary(std::string_view text, size_t limit);
