@@ -18,6 +18,8 @@ class Json {
  public:
   enum class Kind { null, boolean, number, string, array, object };
 
+  Json() noexcept;  // defined below, where clang knows the size of a member
+
   Kind kind = Kind::null;
   bool boolean = false;
   // string: the unescaped bytes, a lone surrogate as its 3 bytes (WTF-8); number: source text.
@@ -38,6 +40,8 @@ class Json {
 Result<Json> parse_json(std::string_view text);
 // The tree back as compact JSON (numbers as their source text).
 std::string to_json(const Json& value);
+
+inline Json::Json() noexcept = default;
 
 class JsonWriter {
  public:

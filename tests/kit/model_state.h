@@ -1,0 +1,141 @@
+// The state behind the model store and the units on it, one function each. Everything here runs
+// under the store's mutex. A unit checks first and changes afterwards: one that fails has changed
+// nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schema/base/clock.h"
+#include "schema/base/result.h"
+#include "schema/change_set.h"
+#include "schema/model.h"
+
+namespace ebla::kit {
+
+struct ModelNode {
+  Attr attr;
+  Ino parent = 0;  // 0: no name (or the root)
+  std::string name;
+  ContentId content = 0;  // 0: an empty file or a folder
+  std::vector<Xattr> xattrs;
+  std::map<std::string, uint64_t, std::less<>> cookies;  // of a folder: name to cookie
+  std::map<uint64_t, std::pair<std::string, Ino>> entries;
+};
+
+struct ModelContent {
+  std::string bytes;
+  Hash128 hash;
+  uint64_t references = 0;  // nodes; 0: staged
+};
+
+struct ModelDecision {
+  SessionId tree = 0;
+  SessionId session = 0;
+  ArtifactKind kind = ArtifactKind::tool_result;
+  std::string call_id;
+  Hash128 hash;
+  uint64_t size = 0;
+  std::string tool;
+  Ino folder = 0;
+  std::string name;
+  std::string replacement;
+  uint64_t lines = 0;
+  uint64_t tokens = 0;
+  int64_t created_ns = 0;
+  Ino ino = 0;            // 0: the file is removed
+  ContentId content = 0;  // the last one that filled it; may be gone
+};
+
+class ModelState {
+ public:
+  ModelState(const Clock& clock, uint32_t uid, uint32_t gid);
+
+  // Reads (model_tree.cc, model_sessions.cc, model_evictions.cc).
+  Result<Attr> getattr(Ino ino) const;
+  Result<Attr> lookup(Ino parent, std::string_view name) const;
+  Result<std::vector<DirEntry>> readdir(Ino dir, uint64_t after_cookie, size_t limit) const;
+  Result<uint64_t> entry_count(Ino dir) const;
+  Result<std::string> readlink(Ino ino) const;
+  Result<size_t> read(Ino ino, uint64_t offset, std::span<char> out) const;
+  Result<std::vector<Xattr>> xattrs(Ino ino) const;
+  Result<std::string> path_of(Ino ino) const;
+  std::optional<Tombstone> tombstone(Ino parent, std::string_view name) const;
+  Result<Session> session(SessionId serial) const;
+  Result<Session> find_session(uint32_t uid, std::string_view id_or_key) const;
+  std::vector<Session> list_sessions(std::string_view project, std::string_view after_id,
+                                     size_t limit) const;
+  std::optional<EvictionOutcome> find_eviction(SessionId tree, ArtifactKind kind,
+                                               std::string_view call_id, Hash128 hash,
+                                               uint64_t size) const;
+  bool is_replacement(SessionId tree, Hash128 hash) const;
+  std::vector<PathAlias> path_aliases() const;
+  Usage usage() const;
+
+  // Units.
+  Result<void> remove(const RemovePlan& plan, ChangeSet& changes);
+  void reap(const std::vector<Ino>& inos);
+  Result<SessionOutcome> open_session(const SessionPlan& plan, ChangeSet& changes);
+  Result<ContentId> stage(ContentId content, uint64_t offset, std::string_view bytes);
+  void discard(ContentId content);
+  Result<EvictionOutcome> commit_eviction(const EvictionPlan& plan, ChangeSet& changes);
+
+  static constexpr Ino kRoot = 1;
+
+ private:
+  Result<const ModelNode*> folder(Ino ino) const;
+  bool has_name(Ino dir, std::string_view name) const;
+  // No entry has the name now, and no put-away file ever had it.
+  bool name_is_free(Ino dir, std::string_view name) const;
+  Ino make_node(Ino parent, std::string_view name, Attr attr, ChangeSet& changes);
+  void touch(ModelNode& node, ChangeSet& changes);
+  void release_content(ContentId id);
+
+  bool session_id_is_free(const std::string& id) const;
+  uint64_t depth_of(SessionId serial) const;
+  Result<SessionOutcome> resume(Session& session, const SessionPlan& plan) const;
+  Session create_session(const SessionPlan& plan, const std::string& id, ChangeSet& changes);
+
+  Result<void> check_content(const ContentRef& content) const;
+  std::string_view bytes_of(const ContentRef& content) const;
+  ContentId adopt_content(const ContentRef& content);
+  ModelDecision* known_decision(SessionId tree, const EvictionPlan& plan);
+  std::string same_bytes_path(SessionId tree, const ContentRef& content) const;
+  Result<std::string> free_name(Ino dir, const EvictionPlan& plan) const;
+  Result<Ino> folder_for(const Session& session, ArtifactKind kind) const;
+  Ino human_folder(const Session& session, const EvictionPlan& plan, ChangeSet& changes);
+  EvictionOutcome decide(const Session& session, const EvictionPlan& plan, const std::string& name,
+                         ChangeSet& changes);
+  void fill(ModelDecision& decision, const EvictionPlan& plan, ChangeSet& changes);
+  EvictionOutcome outcome_of(const ModelDecision& decision, bool known) const;
+  std::string path_in(Ino dir, std::string_view name) const;
+
+  const Clock& clock_;
+  Ino results_ = 0;
+  Ino histories_ = 0;
+  uint64_t next_id_ = kRoot;
+  uint64_t next_cookie_ = 1;
+  std::map<Ino, ModelNode> nodes_;
+  std::map<ContentId, ModelContent> contents_;
+  std::map<SessionId, Session> sessions_;
+  std::map<SessionId, Ino> human_folders_;
+  std::vector<ModelDecision> decisions_;
+  std::set<std::pair<SessionId, Hash128>> replacements_;
+  std::set<std::pair<Ino, std::string>> taken_;
+  std::map<std::pair<Ino, std::string>, Tombstone> tombstones_;
+  std::set<std::pair<std::string, std::string>> aliases_;
+};
+
+// Joins the parts with the file's name.
+std::string join_replacement(const std::vector<std::string>& parts, std::string_view name);
+// 2023-11-14T22:13:20Z
+std::string utc_text(int64_t wall_ns);
+
+}  // namespace ebla::kit
