@@ -16,7 +16,8 @@
 namespace ebla::sqlite {
 
 // Error of the connection's last call. SQLITE_FULL: no_space; IOERR: io_error, or no_space when the
-// system's errno says ENOSPC or EFBIG; READONLY: read_only; CORRUPT, NOTADB: corrupt; BUSY: busy.
+// system's errno says ENOSPC, EDQUOT or EFBIG; READONLY: read_only; CORRUPT, NOTADB: corrupt; BUSY:
+// busy; CONSTRAINT: conflict; TOOBIG: too_large; INTERRUPT: unavailable.
 Error database_error(sqlite3* db, std::string_view operation);
 
 class Database;
@@ -51,10 +52,15 @@ class Statement {
 
  private:
   friend class Database;
-  Statement(Database& db, sqlite3_stmt* statement, std::string_view sql);
-  Database* db_;
+  struct Cached {
+    sqlite3_stmt* statement = nullptr;
+    bool in_use = false;
+  };
+  Statement(sqlite3_stmt* statement, Cached* cached) : statement_(statement), cached_(cached) {}
+  void note(int rc);
+
   sqlite3_stmt* statement_;
-  bool owned_;  // the cached one was in use: finalized instead of reset
+  Cached* cached_;  // nullptr: the cached one was in use, and this one is finalized at the end
   int next_ = 1;
   int bind_error_ = 0;
 };
@@ -63,7 +69,8 @@ class Database {
  public:
   enum class Mode { read_write, read_only };
   // Opens an existing file (created beforehand by open.cc) and sets the pragmas that each
-  // connection needs; those of the file are set once at creation.
+  // connection needs; those of the file are set once at creation. Closing the last connection
+  // neither checkpoints nor removes the log: Writer::stop does.
   static Result<Database> open(const std::string& path, Mode mode);
 
   Database(Database&& other) noexcept;
@@ -81,9 +88,9 @@ class Database {
 
  private:
   explicit Database(sqlite3* db) : db_(db) {}
-  friend class Statement;
+  void close();
   sqlite3* db_ = nullptr;
-  std::unordered_map<const char*, sqlite3_stmt*> cache_;
+  std::unordered_map<const char*, Statement::Cached> cache_;
 };
 
 }  // namespace ebla::sqlite

@@ -21,6 +21,8 @@ struct OpenOptions {
   uint32_t uid = 0;  // owner of a new store's folders
   uint32_t gid = 0;
   const Clock* clock = nullptr;  // must outlive the store
+  // Gets OpenedFile::warning when open_store meets one.
+  std::function<void(const std::string& line)> warn;
   // f_type of statfs(2), replaced by tests; nullptr: ask the system.
   std::function<uint64_t(const std::string& folder)> filesystem_type;
   uint64_t reserve_bytes = 16u << 20;
@@ -31,9 +33,10 @@ struct OpenOptions {
 // Holds the lock of the store for its life.
 struct OpenedFile {
   UniqueFd lock;
+  std::string path;  // the database, symbolic links followed: what to open from here on
   bool created = false;
   bool clean = true;    // the last daemon stopped in order
-  std::string warning;  // one line for the log: overlayfs, tmpfs
+  std::string warning;  // one line for the log: overlayfs, tmpfs, a damaged log; "" for none
 };
 
 // store_locked (names the pid), store_newer, store_foreign, store_damaged, unsafe_filesystem,
@@ -44,6 +47,8 @@ Result<OpenedFile> prepare_file(const OpenOptions& options);
 // prepare_file, then the engine on it.
 Result<std::unique_ptr<Store>> open_store(const OpenOptions& options);
 
+// "tmpfs", "overlayfs", …: a store works there, but does not live long; nullptr for others.
+const char* doubtful_filesystem_name(uint64_t f_type);
 // Names: "NFS", "9p", … of file systems on which a write-ahead log is not safe; nullptr when it is.
 const char* unsafe_filesystem_name(uint64_t f_type);
 

@@ -1,6 +1,11 @@
-// The one writer of a database: a thread that runs many units in one transaction, a SAVEPOINT each,
-// and a sync thread that makes the log durable for all durable units committed so far before their
-// completions run. ebla-store(5) has the rules; the reasons for each are there.
+// The one writer of a database. It runs many units in one transaction, a SAVEPOINT each, and makes
+// the log durable for all durable units committed so far before their completions run.
+// ebla-store(5) has the rules; the reasons for each are there.
+//
+// Threads: two that are alike. At any moment at most one of them has the write role (it alone uses
+// the connection) and at most one has the sync role. Whoever commits goes on to sync by itself when
+// nobody does, so that a lone client pays for no second hand-over, while the other thread goes on
+// committing. A third thread does nothing but PASSIVE checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +25,20 @@ class Writer {
  public:
   struct Unit {
     ChangeOptions options;
-    bool growth = true;  // refused with no_space while the disk is full; removals are not
-    // Runs on the writer thread inside a savepoint that is rolled back when it fails. May run
-    // twice.
+    bool growth = true;    // refused with no_space while the disk is full; removals are not
+    bool staging = false;  // waits, in order, while the log is above its soft limit
+    // Runs on a thread of the writer's inside a savepoint that is rolled back when it fails. May
+    // run more than once: each time the ChangeSet is a new one, with origin and revision filled in.
     std::move_only_function<Result<void>(Database&, ChangeSet&)> apply;
-    // Runs once: on the sync thread for durable units, on the writer thread for others.
+    // Runs once, on a thread of the writer's: after the sync for durable units, after COMMIT for
+    // others. With an error the unit has changed nothing, but for a failed sync: then what it did
+    // is committed and visible but may not survive a power cut, and the ChangeSet says what it was.
     std::move_only_function<void(Result<void>, const ChangeSet&)> done;
+  };
+
+  struct DiskFree {
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = 0;
   };
 
   struct Options {
@@ -39,15 +52,21 @@ class Writer {
     uint64_t reserve_bytes = 16u << 20;
     uint64_t low_water_bytes = 64u << 20;    // host free below: growth is refused
     uint64_t high_water_bytes = 128u << 20;  // and accepted again above
+    uint64_t revision = 0;                   // of the last committed unit: counting goes on there
+    // Replaced by tests; empty: ask the system. The first returns 0 or an errno.
+    std::function<int(int fd)> sync;
+    std::function<DiskFree(const std::string& folder)> disk_free;
   };
 
   // Opens its own connection and starts its threads. `database` is the writer's.
   static Result<std::unique_ptr<Writer>> start(Database database, Options options);
   ~Writer();  // stop()
 
+  // After stop(): `done` runs at once, on the caller's thread, with Code::unavailable.
   void submit(Unit unit);
   // Work of the idle class: run only while the queue of units is empty, at most 1 MB or 5 ms a
-  // call, each call in a transaction of its own, again while it returns true.
+  // call, each call in a transaction of its own, again while it returns true. After false or an
+  // error (which rolls the call back) it rests until the next unit has been committed.
   void add_idle(std::string name,
                 std::move_only_function<Result<bool>(Database&, ChangeSet&)> step);
 

@@ -1,0 +1,278 @@
+// The log: how long it grows, who empties it, and how the store comes back after a failure.
+//
+// Versions of SQLite before 3.51.3 can damage a database when a checkpoint starts on a log that is
+// already drained while the writer starts it anew. Therefore: one checkpoint at a time; a PASSIVE
+// pass starts only when something was committed since the last one ended, so that the log is not
+// drained; RESTART and TRUNCATE are run by the holder of the write role, who cannot write
+// meanwhile.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schema/sqlite/writer_impl.h"
+
+namespace ebla::sqlite {
+namespace {
+
+constexpr int kBusyTimeoutMs = 10'000;
+constexpr int kReaderWaitMs = 1'000;  // ten times what a reader may hold a snapshot
+constexpr auto kFirstRetry = std::chrono::milliseconds(100);
+constexpr auto kLongestRetry = std::chrono::seconds(5);
+constexpr auto kPassPause = std::chrono::seconds(1);
+constexpr uint64_t kSmallRestFrames = 64;  // 1 MiB: a RESTART of it is no stall
+
+Result<void> sync_database(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file == nullptr || file->pMethods == nullptr) {
+    return fail(Code::io_error, "sync the store: no file");
+  }
+  if (file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) != SQLITE_OK)
+    return fail(Code::io_error, "sync the store: the disk refused; see the system's log");
+  return {};
+}
+
+}  // namespace
+
+bool failed_in_sync(sqlite3* db) {
+  const int code = sqlite3_extended_errcode(db);
+  return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
+}
+
+Error pinned_error() {
+  return Error{
+      Code::busy,
+      "another program reads the store in one long transaction and keeps its log from being "
+      "shortened: end that program"};
+}
+
+int Writer::Impl::on_commit(void* self, sqlite3* /*db*/, const char* /*name*/, int frames) {
+  auto* impl = static_cast<Impl*>(self);
+  impl->hook_frames = static_cast<uint64_t>(frames);
+  impl->hook_fired = true;
+  return SQLITE_OK;
+}
+
+// What an earlier daemon left in the log is not checkpointed here, or a long log would delay the
+// start; it goes with the first pass. Nor does it count towards that pass: only frames of our own
+// tell that the log is not drained. Before the threads start.
+void Writer::Impl::note_old_log() {
+  struct stat info{};
+  if (fstat(wal.get(), &info) != 0) return;
+  log_frames = static_cast<uint64_t>(info.st_size) / frame_bytes;
+  log_sequence = read_log_sequence();
+}
+
+uint32_t Writer::Impl::read_log_sequence() const {
+  uint32_t sequence = 0;
+  // Counts the restarts of the log: bytes 12 to 15 of its header.
+  if (pread(wal.get(), &sequence, sizeof sequence, 12) != sizeof sequence) return 0;
+  return sequence;
+}
+
+// Mutex held; after a commit.
+void Writer::Impl::note_frames() {
+  if (!std::exchange(hook_fired, false)) return;
+  const uint32_t sequence = read_log_sequence();
+  if (sequence != log_sequence || hook_frames < log_frames) {
+    log_sequence = sequence;
+    log_frames = 0;
+    backfilled_frames = 0;
+  }
+  frames_since_pass += hook_frames - log_frames;
+  log_frames = hook_frames;
+  if (pass_due(std::chrono::steady_clock::now())) checkpoint_work.notify_one();
+}
+
+bool Writer::Impl::over_soft() const {
+  return !stopping && log_bytes() > options.wal_soft_bytes && backfilled_frames < log_frames;
+}
+
+void Writer::Impl::release_held() {
+  if (held.empty() || over_soft()) return;
+  std::ranges::move(std::exchange(queue, {}), std::back_inserter(held));
+  queue = std::exchange(held, {});
+}
+
+bool Writer::Impl::room_for_growth() {
+  if (space.growth_allowed()) return true;
+  const auto pages = db.scalar("PRAGMA freelist_count");
+  if (!pages) return false;
+  space.note_free_pages(static_cast<uint64_t>(*pages) * page_bytes);
+  return space.growth_allowed();
+}
+
+int64_t Writer::Impl::pages_written() const {
+  int current = 0;
+  int highest = 0;
+  sqlite3_db_status(db.handle(), SQLITE_DBSTATUS_CACHE_WRITE, &current, &highest, 0);
+  return current;
+}
+
+// Mutex held. Everything that waits to be acknowledged waits for the next attempt to recover.
+void Writer::Impl::set_failed(const Error& error) {
+  if (!failed) {
+    failed = error;
+    retry_pause = kFirstRetry;
+  }
+  next_retry = std::chrono::steady_clock::now();
+  last_retry = {};
+  for (auto& unit : std::exchange(unsynced, {})) suspended.push_back(std::move(unit));
+}
+
+// By the holder of the write role, outside a transaction. After a failed write or sync the kernel
+// may hold pages of the log that are not on disk and will never be written again. So the log is
+// not used any more: all of it goes to the database, that is synced, and a new log begins.
+void Writer::Impl::recover(Lock& lock) {
+  Result<void> result = truncate_log(lock);
+  if (result) {
+    lock.unlock();
+    result = sync_database(db.handle());
+    lock.lock();
+  }
+  last_retry = std::chrono::steady_clock::now();
+  std::vector<Committed> waiting = std::exchange(suspended, {});
+  Result<void> answer;
+  if (result) {
+    failed.reset();
+    synced_commits = commits;
+  } else {
+    if (failed && result.error().code == Code::no_space) failed = result.error();
+    next_retry = last_retry + retry_pause;
+    retry_pause = std::min<std::chrono::milliseconds>(retry_pause * 2, kLongestRetry);
+    answer = failed ? std::unexpected(*failed) : std::unexpected(result.error());
+  }
+  lock.unlock();
+  for (auto& unit : waiting) unit.done(answer, unit.changes);
+  waiting.clear();
+  lock.lock();
+}
+
+Result<void> Writer::Impl::run_checkpoint(Lock& lock, int mode, int wait_ms) {
+  lock.unlock();
+  std::unique_lock one(checkpoint_mutex);
+  int frames = -1;
+  int backfilled = -1;
+  sqlite3_busy_timeout(db.handle(), wait_ms);
+  const int rc = sqlite3_wal_checkpoint_v2(db.handle(), nullptr, mode, &frames, &backfilled);
+  Result<void> result;
+  bool lost_pages = false;
+  if (rc != SQLITE_OK) {
+    result = std::unexpected(db.error("checkpoint of the store"));
+    lost_pages = failed_in_sync(db.handle());
+  }
+  sqlite3_busy_timeout(db.handle(), kBusyTimeoutMs);
+  lock.lock();
+  frames_since_pass = 0;
+  if (frames >= 0 && backfilled >= 0) {
+    log_frames = static_cast<uint64_t>(frames);
+    backfilled_frames = static_cast<uint64_t>(backfilled);
+  }
+  if (lost_pages) ++failed_syncs;
+  note_checkpoint(result, lost_pages);
+  return result;
+}
+
+Result<void> Writer::Impl::truncate_log(Lock& lock) {
+  auto result = run_checkpoint(lock, SQLITE_CHECKPOINT_TRUNCATE, kReaderWaitMs);
+  if (!result && result.error().code == Code::no_space && space.drop_reserve())
+    result = run_checkpoint(lock, SQLITE_CHECKPOINT_TRUNCATE, kReaderWaitMs);
+  return result;
+}
+
+// What the end of a checkpoint says about the store. Mutex held.
+void Writer::Impl::note_checkpoint(const Result<void>& result, bool lost_pages) {
+  if (result || result.error().code == Code::busy) return;
+  if (result.error().code == Code::no_space && !lost_pages) {
+    // The log still holds everything: nothing is lost, and only growth must end.
+    space.note_full();
+    return;
+  }
+  set_failed(result.error());
+}
+
+// By the holder of the write role before each batch.
+void Writer::Impl::bound_log(Lock& lock) {
+  const bool drained = backfilled_frames >= log_frames;
+  pinned = false;
+  if (log_bytes() >= options.wal_hard_bytes && !drained) {
+    const auto result = run_checkpoint(lock, SQLITE_CHECKPOINT_RESTART, kReaderWaitMs);
+    pinned = !result && result.error().code == Code::busy;
+  } else if (restart_wanted || (!held.empty() && frames_since_pass == 0 && over_soft())) {
+    (void)run_checkpoint(lock, SQLITE_CHECKPOINT_RESTART, 0);
+  }
+  restart_wanted = false;
+  next_held = std::chrono::steady_clock::now() + kFirstRetry;
+  release_held();
+}
+
+bool Writer::Impl::pass_due(SteadyTime now) const {
+  if (failed || frames_since_pass == 0 || now < next_pass) return false;
+  // A pass may have taken over a transaction that had been committed and not yet been counted: then
+  // the counter says that there is something, and the log is drained.
+  if (log_frames <= backfilled_frames) return false;
+  return frames_since_pass >= pass_frames || !held.empty();
+}
+
+void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
+  lock.unlock();
+  std::unique_lock one(checkpoint_mutex);
+  lock.lock();
+  // The writer may have emptied the log while this thread waited for its turn.
+  if (!pass_due(std::chrono::steady_clock::now())) return;
+  const uint32_t sequence = log_sequence;
+  lock.unlock();
+  int frames = -1;
+  int backfilled = -1;
+  const auto run = [&]() -> Result<void> {
+    if (sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames,
+                                  &backfilled) == SQLITE_OK) {
+      return {};
+    }
+    return std::unexpected(connection.error("checkpoint of the store"));
+  };
+  Result<void> result = run();
+  bool lost_pages = !result && failed_in_sync(connection.handle());
+  if (!result && !lost_pages && result.error().code == Code::no_space && space.drop_reserve()) {
+    result = run();
+    lost_pages = !result && failed_in_sync(connection.handle());
+  }
+  lock.lock();
+  if (!result) next_pass = std::chrono::steady_clock::now() + kPassPause;
+  if (lost_pages) ++failed_syncs;
+  note_checkpoint(result, lost_pages);
+  if (failed) work.notify_one();
+  if (!result || frames < 0) return;
+  frames_since_pass = 0;
+  // As soon as a pass has taken over everything, the writer may have begun a new log.
+  if (sequence == log_sequence) backfilled_frames = static_cast<uint64_t>(std::max(backfilled, 0));
+  // A flood never lets a pass reach the end of the log: the writer does the small rest.
+  const uint64_t rest = log_frames - std::min(log_frames, backfilled_frames);
+  if (log_bytes() > options.wal_soft_bytes && rest > 0 && rest <= kSmallRestFrames)
+    restart_wanted = true;
+  if (restart_wanted || !held.empty()) work.notify_one();
+}
+
+void Writer::Impl::checkpoint_loop() {
+  // Opened here: a connection is its thread's own.
+  auto connection = Database::open(options.path, Database::Mode::read_write);
+  Lock lock(mutex);
+  if (!connection) {
+    set_failed(connection.error());
+    work.notify_one();
+  }
+  while (!stopping) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (connection && pass_due(now)) {
+      passive_pass(lock, *connection);
+    } else if (now < next_pass) {
+      checkpoint_work.wait_until(lock, next_pass);
+    } else {
+      checkpoint_work.wait(lock);
+    }
+  }
+}
+
+}  // namespace ebla::sqlite

@@ -1,0 +1,271 @@
+// Reads of nodes and names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <limits>
+
+#include "schema/base/limits.h"
+#include "schema/sqlite/content.h"
+#include "schema/sqlite/rows.h"
+#include "schema/sqlite/sqlite_store.h"
+#include "schema/sqlite/tree.h"
+
+namespace ebla::sqlite {
+namespace {
+
+std::string utc_text(int64_t wall_ns) {
+  const auto seconds = static_cast<time_t>(wall_ns / 1'000'000'000);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+Result<Attr> attr_of_row(Result<Statement> row, Error none) {
+  if (!row) return std::unexpected(std::move(row.error()));
+  auto found = row->step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return std::unexpected(std::move(none));
+  return to_attr(*row);
+}
+
+}  // namespace
+
+Error no_such_node(Ino ino) {
+  return {Code::file_not_found, fmt::format("node {} does not exist any more", ino)};
+}
+
+Result<Attr> node_attr(Database& db, Ino ino) {
+  return attr_of_row(query(db, "SELECT " EBLA_ATTR_COLUMNS " FROM inodes i WHERE i.ino = ?", ino),
+                     no_such_node(ino));
+}
+
+Result<Attr> folder_attr(Database& db, Ino ino) {
+  auto attr = node_attr(db, ino);
+  if (attr && attr->kind != NodeKind::directory) {
+    return fail(Code::not_directory, fmt::format("node {} is not a directory", ino));
+  }
+  return attr;
+}
+
+Result<Attr> find_entry(Database& db, Ino parent, std::string_view name) {
+  if (name.size() <= limits::kNameBytes) {
+    auto attr = attr_of_row(
+        query(db,
+              "SELECT " EBLA_ATTR_COLUMNS " FROM dentries d JOIN inodes i ON i.ino = d.ino "
+              "WHERE d.parent = ? AND d.name = ?",
+              parent, name),
+        {Code::file_not_found, "no such file or folder"});
+    if (attr || attr.error().code != Code::file_not_found) return attr;
+    if (auto folder = folder_attr(db, parent); !folder) return folder;
+    return attr;
+  }
+  if (auto folder = folder_attr(db, parent); !folder) return folder;
+  return fail(Code::name_too_long, fmt::format("a name has at most {} bytes, this one {}",
+                                               limits::kNameBytes, name.size()));
+}
+
+Result<bool> name_exists(Database& db, Ino parent, std::string_view name) {
+  return exists(db, "SELECT 1 FROM dentries WHERE parent = ? AND name = ?", parent, name);
+}
+
+Result<bool> name_taken(Database& db, Ino parent, std::string_view name) {
+  auto there = name_exists(db, parent, name);
+  if (!there || *there) return there;
+  return exists(db, "SELECT 1 FROM removed WHERE parent = ? AND name = ? AND reserved", parent,
+                name);
+}
+
+Result<std::string> node_path(Database& db, Ino ino) {
+  if (ino == kRootIno) return std::string("/");
+  std::string path;
+  for (Ino at = ino; at != kRootIno;) {
+    auto row = query(db,
+                     "SELECT d.name, d.parent FROM inodes i "
+                     "JOIN dentries d ON d.parent = i.parent AND d.seq = i.seq WHERE i.ino = ?",
+                     at);
+    if (!row) return std::unexpected(std::move(row.error()));
+    auto found = row->step();
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (!*found) {
+      if (auto attr = node_attr(db, at); !attr) return std::unexpected(std::move(attr.error()));
+      return fail(Code::file_not_found, fmt::format("node {} has no name any more", at));
+    }
+    path = fmt::format("/{}{}", row->bytes(0), path);
+    at = row->uint64(1);
+  }
+  return path;
+}
+
+Result<Attr> SqliteStore::getattr(Ino ino) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  return node_attr(**reader, ino);
+}
+
+Result<Attr> SqliteStore::lookup(Ino parent, std::string_view name) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  return find_entry(**reader, parent, name);
+}
+
+Result<std::vector<DirEntry>> SqliteStore::readdir(Ino dir, uint64_t after_cookie, size_t limit) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  std::vector<DirEntry> entries;
+  {
+    auto rows = query(**reader,
+                      "SELECT " EBLA_ATTR_COLUMNS
+                      ", d.seq, d.name FROM dentries d JOIN inodes i ON i.ino = d.ino "
+                      "WHERE d.parent = ? AND d.seq > ? ORDER BY d.seq LIMIT ?",
+                      dir, std::min(after_cookie, kMax), std::min<uint64_t>(limit, kMax));
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    while (true) {
+      auto row = rows->step();
+      if (!row) return std::unexpected(std::move(row.error()));
+      if (!*row) break;
+      entries.push_back({.cookie = rows->uint64(kAttrColumns),
+                         .name = rows->string(kAttrColumns + 1),
+                         .attr = to_attr(*rows)});
+    }
+  }
+  if (entries.empty()) {
+    if (auto folder = folder_attr(**reader, dir); !folder) {
+      return std::unexpected(std::move(folder.error()));
+    }
+  }
+  return entries;
+}
+
+Result<uint64_t> SqliteStore::entry_count(Ino dir) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto row = query(**reader, "SELECT kind, entries FROM inodes WHERE ino = ?", dir);
+  if (!row) return std::unexpected(std::move(row.error()));
+  auto found = row->step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return std::unexpected(no_such_node(dir));
+  if (row->int64(0) != static_cast<int64_t>(NodeKind::directory)) {
+    return fail(Code::not_directory, fmt::format("node {} is not a directory", dir));
+  }
+  return row->uint64(1);
+}
+
+Result<std::string> SqliteStore::readlink(Ino ino) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto row = query(**reader, "SELECT target FROM inodes WHERE ino = ?", ino);
+  if (!row) return std::unexpected(std::move(row.error()));
+  auto found = row->step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return std::unexpected(no_such_node(ino));
+  if (row->is_null(0)) {
+    return fail(Code::invalid_params, fmt::format("node {} is not a symbolic link", ino));
+  }
+  return row->string(0);
+}
+
+Result<size_t> SqliteStore::read(Ino ino, uint64_t offset, std::span<char> out) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  size_t count = 0;
+  bool sound = true;
+  {
+    // The statement stays open: node and chunks are read in one state of the database.
+    auto row = query(**reader, "SELECT kind, size, content FROM inodes WHERE ino = ?", ino);
+    if (!row) return std::unexpected(std::move(row.error()));
+    auto found = row->step();
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (!*found) return std::unexpected(no_such_node(ino));
+    if (row->int64(0) == static_cast<int64_t>(NodeKind::directory)) {
+      return fail(Code::is_directory, fmt::format("node {} is a directory", ino));
+    }
+    const uint64_t size = row->uint64(1);
+    if (offset >= size) return size_t{0};
+    count = static_cast<size_t>(std::min<uint64_t>(out.size(), size - offset));
+    auto read = read_content(**reader, row->uint64(2), offset, out.first(count));
+    if (!read && read.error().code != Code::corrupt) {
+      return std::unexpected(std::move(read.error()));
+    }
+    sound = read && *read;
+  }
+  if (!sound) return std::unexpected(note_damage(**reader, ino));
+  return count;
+}
+
+Result<std::vector<Xattr>> SqliteStore::xattrs(Ino ino) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  std::vector<Xattr> out;
+  auto add = [&out](const char* name, std::string value) {
+    if (!value.empty()) out.push_back({name, std::move(value)});
+  };
+  {
+    auto row = query(**reader,
+                     "SELECT i.hash, s.id, i.ino = s.history, s.created_ns, e.created_ns, e.kind, "
+                     "e.tokens, e.tool, e.call_id FROM inodes i "
+                     "LEFT JOIN sessions s ON s.serial = i.session "
+                     "LEFT JOIN evictions e ON e.id = i.eviction WHERE i.ino = ?",
+                     ino);
+    if (!row) return std::unexpected(std::move(row.error()));
+    auto found = row->step();
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (!*found) return std::unexpected(no_such_node(ino));
+    const bool put_away = !row->is_null(4);
+    const bool history = !row->is_null(2) && row->int64(2) != 0;
+    if (put_away || history) add("user.ebla.created", utc_text(row->int64(put_away ? 4 : 3)));
+    if (put_away) {
+      const auto kind = static_cast<ArtifactKind>(row->int64(5));
+      add("user.ebla.kind", std::string(artifact_kind_name(kind)));
+    } else if (history) {
+      add("user.ebla.kind", "history");
+    }
+    if (!row->is_null(1)) add("user.ebla.session", row->string(1));
+    if (put_away) {
+      add("user.ebla.tokens", std::to_string(row->int64(6)));
+      add("user.ebla.tool", row->string(7));
+      add("user.ebla.tool_call_id", row->string(8));
+    }
+    if (!row->is_null(0)) add("user.ebla.xxh3", to_hash(row->bytes(0)).hex());
+  }
+  auto rows = query(**reader, "SELECT name, value FROM xattrs WHERE ino = ?", ino);
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  while (true) {
+    auto row = rows->step();
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!*row) break;
+    out.push_back({rows->string(0), rows->string(1)});
+  }
+  std::ranges::sort(out, {}, &Xattr::name);
+  return out;
+}
+
+Result<std::string> SqliteStore::path_of(Ino ino) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto snapshot = Snapshot::begin(**reader);
+  if (!snapshot) return std::unexpected(std::move(snapshot.error()));
+  return node_path(**reader, ino);
+}
+
+Result<std::optional<Tombstone>> SqliteStore::tombstone(Ino parent, std::string_view name) {
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  auto row = query(**reader,
+                   "SELECT path, removed_ns, uid, reason, size FROM removed "
+                   "WHERE parent = ? AND name = ?",
+                   parent, name);
+  if (!row) return std::unexpected(std::move(row.error()));
+  auto found = row->step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return std::nullopt;
+  return Tombstone{.path = row->string(0),
+                   .removed_ns = row->int64(1),
+                   .uid = static_cast<uint32_t>(row->int64(2)),
+                   .reason = row->string(3),
+                   .size = row->uint64(4)};
+}
+
+}  // namespace ebla::sqlite

@@ -1,0 +1,160 @@
+#include "tests/kit/check_store.h"
+
+#include <fmt/format.h>
+
+#include "schema/base/hash.h"
+#include "schema/base/limits.h"
+#include "schema/sqlite/database.h"
+
+namespace ebla::kit {
+namespace {
+
+using sqlite::Database;
+
+struct Rule {
+  const char* breach;
+  const char* sql;  // selects the offenders: one column
+};
+
+constexpr Rule kRules[] = {
+    {"entry names no node", "SELECT seq FROM dentries WHERE ino NOT IN (SELECT ino FROM inodes)"},
+    {"entry lies in no folder",
+     "SELECT seq FROM dentries WHERE parent NOT IN (SELECT ino FROM inodes WHERE kind = 1)"},
+    {"node has neither a name nor a row in orphans",
+     "SELECT ino FROM inodes WHERE ino <> 1 AND ino NOT IN (SELECT ino FROM dentries) "
+     "AND ino NOT IN (SELECT ino FROM orphans)"},
+    {"node has a name and a row in orphans",
+     "SELECT ino FROM orphans WHERE ino IN (SELECT ino FROM dentries)"},
+    {"orphan is no node", "SELECT ino FROM orphans WHERE ino NOT IN (SELECT ino FROM inodes)"},
+    {"node does not know its entry",
+     "SELECT d.ino FROM dentries d JOIN inodes i ON i.ino = d.ino WHERE (i.nlink = 1 OR i.kind = "
+     "1) "
+     "AND (i.parent <> d.parent OR i.seq <> d.seq)"},
+    {"nlink of a file",
+     "SELECT ino FROM inodes i WHERE kind <> 1 "
+     "AND nlink <> (SELECT count(*) FROM dentries d WHERE d.ino = i.ino)"},
+    {"nlink of a folder",
+     "SELECT ino FROM inodes i WHERE kind = 1 AND nlink <> 2 + (SELECT count(*) FROM dentries d "
+     "JOIN inodes c ON c.ino = d.ino WHERE d.parent = i.ino AND c.kind = 1)"},
+    {"entries of a node",
+     "SELECT ino FROM inodes i WHERE entries <> (SELECT count(*) FROM dentries d "
+     "WHERE d.parent = i.ino)"},
+    {"node's content, hash and size are no row of contents",
+     "SELECT ino FROM inodes i WHERE hash IS NOT NULL AND NOT EXISTS (SELECT 1 FROM contents c "
+     "WHERE c.hash = i.hash AND c.content = i.content AND c.size = i.size)"},
+    {"immutable node without a hash, or a hash without the flag",
+     "SELECT ino FROM inodes WHERE (flags & 4 <> 0) <> (hash IS NOT NULL)"},
+    {"refs of a content",
+     "SELECT content FROM contents c WHERE refs <> (SELECT count(*) FROM inodes i "
+     "WHERE i.content = c.content) OR refs < 1"},
+    {"content is listed in two ways",
+     "SELECT content FROM (SELECT content FROM contents UNION ALL SELECT content FROM staged "
+     "UNION ALL SELECT content FROM freed) GROUP BY content HAVING count(*) > 1"},
+    {"chunk belongs to no content",
+     "SELECT DISTINCT key >> 24 FROM chunks WHERE key >> 24 NOT IN (SELECT content FROM contents "
+     "UNION ALL SELECT content FROM staged UNION ALL SELECT content FROM freed)"},
+    {"file of a decision is not at its place",
+     "SELECT id FROM evictions e WHERE ino <> 0 AND NOT EXISTS (SELECT 1 FROM dentries d "
+     "JOIN inodes i ON i.ino = d.ino WHERE d.parent = e.dir AND d.name = e.name "
+     "AND d.ino = e.ino AND i.eviction = e.id AND i.content = e.content AND i.hash = e.hash "
+     "AND i.size = e.size)"},
+    {"removed file of a decision has no reserved name",
+     "SELECT id FROM evictions e WHERE ino = 0 AND NOT EXISTS (SELECT 1 FROM removed r "
+     "WHERE r.parent = e.dir AND r.name = e.name AND r.reserved = 1)"},
+    {"decision is not found by content and replacement",
+     "SELECT id FROM evictions e WHERE 2 <> (SELECT count(*) FROM eviction_keys k "
+     "WHERE k.eviction = e.id AND k.tree = e.tree AND k.key <> 1 "
+     "AND k.hash = CASE WHEN k.key = 0 THEN e.replacement_hash ELSE e.hash END)"},
+    {"decision's key of its file",
+     "SELECT id FROM evictions e WHERE (ino <> 0) <> EXISTS (SELECT 1 FROM eviction_keys k "
+     "WHERE k.eviction = e.id AND k.tree = e.tree AND k.key = 1 AND k.hash = e.hash)"},
+    {"key finds no decision",
+     "SELECT eviction FROM eviction_keys WHERE eviction NOT IN (SELECT id FROM evictions)"},
+    {"session without folder or history",
+     "SELECT serial FROM sessions WHERE folder NOT IN (SELECT ino FROM inodes WHERE kind = 1) "
+     "OR history NOT IN (SELECT ino FROM inodes WHERE kind = 0) "
+     "OR tree NOT IN (SELECT serial FROM sessions)"},
+    {"usage of a tree",
+     "WITH t(tree, files, dirs, bytes) AS (SELECT ifnull(s.tree, 0), sum(kind <> 1), "
+     "sum(kind = 1), sum(size) FROM inodes i LEFT JOIN sessions s ON s.serial = i.session "
+     "GROUP BY 1) SELECT u.tree FROM usage u LEFT JOIN t ON t.tree = u.tree WHERE "
+     "u.files <> ifnull(t.files, 0) OR directories <> ifnull(dirs, 0) "
+     "OR logical_bytes <> ifnull(bytes, 0) "
+     "OR content_bytes <> (SELECT ifnull(sum(size), 0) FROM contents c WHERE c.tree = u.tree) "
+     "OR sessions <> (SELECT count(*) FROM sessions s WHERE s.tree = u.tree) "
+     "OR evictions <> (SELECT count(*) FROM evictions e WHERE e.tree = u.tree)"},
+    {"tree is not counted",
+     "SELECT tree FROM (SELECT tree FROM contents UNION SELECT tree FROM evictions "
+     "UNION SELECT tree FROM sessions) WHERE tree NOT IN (SELECT tree FROM usage)"},
+};
+
+void check_rule(Database& db, const Rule& rule, std::vector<std::string>& breaches) {
+  auto rows = db.prepare(rule.sql);
+  if (!rows) {
+    breaches.push_back(fmt::format("{}: {}", rule.breach, rows.error().text));
+    return;
+  }
+  for (int count = 0; count < 20; ++count) {
+    const auto row = rows->step();
+    if (!row) breaches.push_back(fmt::format("{}: {}", rule.breach, row.error().text));
+    if (!row || !*row) return;
+    breaches.push_back(fmt::format("{}: {}", rule.breach, rows->int64(0)));
+  }
+}
+
+// Chunks of one content: all there, each as its sum says, all together as the hash says.
+void check_content(Database& db, uint64_t content, uint64_t size, Hash128 hash,
+                   std::vector<std::string>& breaches) {
+  auto rows = db.prepare("SELECT key & 0xffffff, sum, bytes FROM chunks WHERE key BETWEEN ? AND ?");
+  if (!rows) return breaches.push_back(rows.error().text);
+  rows->bind(content << 24).bind((content << 24) | 0xffffff);
+  Hasher128 all;
+  uint64_t at = 0;
+  for (uint64_t index = 0;; ++index) {
+    const auto row = rows->step();
+    if (!row) return breaches.push_back(fmt::format("content {}: {}", content, row.error().text));
+    if (!*row) break;
+    const std::string_view bytes = rows->bytes(2);
+    if (rows->uint64(0) != index || (at % limits::kChunkBytes) != 0) {
+      breaches.push_back(fmt::format("content {}: chunk {} is missing or short", content, index));
+    }
+    if (xxh3_64(bytes) != rows->uint64(1)) {
+      breaches.push_back(fmt::format("content {}: sum of chunk {}", content, index));
+    }
+    all.update(bytes);
+    at += bytes.size();
+  }
+  if (at != size) breaches.push_back(fmt::format("content {}: {} bytes of {}", content, at, size));
+  if (all.digest() != hash) breaches.push_back(fmt::format("content {}: hash", content));
+}
+
+}  // namespace
+
+std::vector<std::string> check_store(const std::string& path) {
+  std::vector<std::string> breaches;
+  auto db = Database::open(path, Database::Mode::read_only);
+  if (!db) return {db.error().text};
+  {
+    auto rows = db->prepare("PRAGMA integrity_check(20)");
+    if (!rows) return {rows.error().text};
+    while (true) {
+      const auto row = rows->step();
+      if (!row) breaches.push_back(row.error().text);
+      if (!row || !*row) break;
+      if (rows->bytes(0) != "ok") breaches.push_back(rows->string(0));
+    }
+  }
+  for (const Rule& rule : kRules) check_rule(*db, rule, breaches);
+  auto contents = db->prepare("SELECT content, size, hash FROM contents");
+  if (!contents) return {contents.error().text};
+  while (true) {
+    const auto row = contents->step();
+    if (!row) breaches.push_back(row.error().text);
+    if (!row || !*row) return breaches;
+    const std::string hash = contents->string(2);
+    check_content(*db, contents->uint64(0), contents->uint64(1),
+                  Hash128::from_bytes(reinterpret_cast<const uint8_t*>(hash.data())), breaches);
+  }
+}
+
+}  // namespace ebla::kit

@@ -1,0 +1,92 @@
+// The checker itself: a sound store passes, and each breach is seen.
+#include "tests/kit/check_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schema/sqlite/database.h"
+#include "schema/sqlite/open.h"
+#include "tests/kit/real_texts.h"
+#include "tests/kit/store_calls.h"
+#include "tests/kit/temp_dir.h"
+
+namespace ebla {
+namespace {
+
+using testing::IsEmpty;
+
+class CheckStore : public testing::TestWithParam<const char*> {
+ protected:
+  // A shared content, a human message, a removed file, an orphan, a staged content.
+  void SetUp() override {
+    sqlite::OpenOptions options;
+    options.path = path_;
+    options.clock = &clock_;
+    auto opened = sqlite::open_store(options);
+    ASSERT_TRUE(opened.has_value()) << opened.error().text;
+    Store& store = **opened;
+    const Session session = kit::make_session(store, "s-aaaaa");
+    const std::string text = kit::numbered_rows(300'000);
+    for (const char* id : {"one", "two", "gone"}) {
+      ASSERT_TRUE(kit::commit_eviction(store, kit::eviction_plan(session, id, text)).ok());
+    }
+    auto human = kit::eviction_plan(session, "", kit::chinese(5'000), "message-1");
+    human.kind = ArtifactKind::human;
+    human.extension = ".md";
+    ASSERT_TRUE(kit::commit_eviction(store, human).ok());
+    ASSERT_TRUE(
+        kit::remove(store, {.parent = session.folder, .name = "gone", .uid = 0, .reason = "rm"})
+            .ok());
+    ASSERT_TRUE(kit::stage(store, 0, 0, "half a text").ok());
+  }
+
+  void change(const char* sql) {
+    auto db = sqlite::Database::open(path_, sqlite::Database::Mode::read_write);
+    ASSERT_TRUE(db.has_value());
+    const auto done = db->exec(sql);
+    ASSERT_TRUE(done.has_value()) << done.error().text;
+    ASSERT_GT(db->changes(), 0) << "the statement has changed nothing: " << sql;
+  }
+
+  SystemClock clock_;
+  kit::TempDir folder_{"check"};
+  std::string path_ = folder_ / "store";
+};
+
+TEST_F(CheckStore, ASoundStorePasses) {
+  EXPECT_THAT(kit::check_store(path_), IsEmpty());
+}
+
+TEST_F(CheckStore, AMissingFileIsSaid) {
+  EXPECT_THAT(kit::check_store(folder_ / "absent"), testing::Not(IsEmpty()));
+}
+
+TEST_P(CheckStore, SeesTheBreach) {
+  change(GetParam());
+  EXPECT_THAT(kit::check_store(path_), testing::Not(IsEmpty()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Breaches, CheckStore,
+    testing::Values("DELETE FROM inodes WHERE kind = 0 AND nlink = 1 AND size > 0",
+                    "DELETE FROM dentries WHERE name = x'6f6e65'", "DELETE FROM orphans",
+                    "UPDATE inodes SET nlink = nlink + 1 WHERE ino = 2",
+                    "UPDATE inodes SET entries = entries - 1 WHERE ino = 3",
+                    "UPDATE inodes SET size = size + 1 WHERE hash IS NOT NULL",
+                    "UPDATE inodes SET seq = seq + 1000 WHERE ino = 3",
+                    "UPDATE contents SET refs = refs + 1", "UPDATE contents SET size = size - 1",
+                    "UPDATE contents SET hash = zeroblob(16) WHERE size < 100000",
+                    "UPDATE chunks SET sum = sum + 1 WHERE key & 0xffffff = 1",
+                    "UPDATE chunks SET bytes = zeroblob(length(bytes)) WHERE key & 0xffffff = 0",
+                    "DELETE FROM chunks WHERE key & 0xffffff = 1", "DELETE FROM staged",
+                    "UPDATE evictions SET name = x'6e6f'",
+                    "UPDATE evictions SET ino = 0 WHERE ino <> 0", "DELETE FROM removed",
+                    "DELETE FROM eviction_keys WHERE key = 0",
+                    "DELETE FROM eviction_keys WHERE key = 1",
+                    "DELETE FROM evictions WHERE kind = 1", "UPDATE sessions SET history = 1",
+                    "UPDATE usage SET files = files + 1",
+                    "UPDATE usage SET content_bytes = content_bytes + 1 WHERE tree <> 0",
+                    "DELETE FROM usage WHERE tree <> 0"));
+
+}  // namespace
+}  // namespace ebla

@@ -1,0 +1,86 @@
+// A layer under SQLite that fails, tears and forgets. It counts every write, truncation and sync of
+// the files in one folder; the n-th can fail, or be the last that the machine does. It knows for
+// every file what a power cut would leave: what was synced, plus any part of what was not. As on
+// Linux, what a failed sync was to write is never written again by a later one.
+//
+// While an object lives it is SQLite's default file system; one at a time.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ebla::sqlite::test {
+
+class FaultVfs {
+ public:
+  enum class Fault {
+    none,
+    error,  // the n-th operation fails, all others work
+    full,   // the same with ENOSPC
+    crash,  // the n-th operation and all later ones fail; a write is torn
+  };
+
+  explicit FaultVfs(std::string folder);
+  ~FaultVfs();
+  FaultVfs(const FaultVfs&) = delete;
+  FaultVfs& operator=(const FaultVfs&) = delete;
+
+  // What lies in the folder now counts as synced; operations are counted from 1 from here on.
+  void arm(Fault fault, uint64_t nth);
+  uint64_t operations() const;
+  bool fired() const;
+
+  // Checkpoints that the thread of that name began on a log that was drained already: what must
+  // never happen beside a writer with the SQLite of our day.
+  uint64_t drained_passes() const;
+
+  // Writer::Options::sync for the log: 0 or an errno.
+  int sync_log(const std::string& path);
+
+  // Writes what a power cut now would leave into another folder. The seed decides which of the
+  // unsynced writes reached the disk, whole or in part; 0: none did.
+  void power_cut(const std::string& folder, uint32_t seed) const;
+
+ private:
+  struct Operation {
+    bool truncation = false;
+    uint64_t offset = 0;
+    std::string bytes;
+  };
+  struct File {
+    std::string durable;
+    std::vector<Operation> unsynced;
+  };
+  struct Handle;
+  friend struct Handle;
+
+  enum class Verdict { go, fail, torn };
+  Verdict next(bool write);  // mutex held
+  int error_code(int io_error);
+  void look_at_checkpoint();
+  int write(Handle& handle, const void* data, int size, int64_t offset);
+  int truncate(Handle& handle, int64_t size);
+  int sync(Handle& handle, int flags);
+  bool sync_model(const std::string& path);
+  static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out);
+
+  const std::string folder_;
+  sqlite3_vfs* real_;
+  sqlite3_vfs vfs_{};
+  sqlite3_io_methods methods_{};
+  mutable std::mutex mutex_;
+  std::map<std::string, File> files_;
+  Fault fault_ = Fault::none;
+  uint64_t nth_ = 0;
+  uint64_t count_ = 0;
+  bool fired_ = false;
+  const volatile void* log_index_ = nullptr;  // first page of the shared memory
+  uint64_t drained_passes_ = 0;
+};
+
+}  // namespace ebla::sqlite::test
