@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schema/base/hash.h"
+#include "schema/base/limits.h"
 
 namespace ebla::context {
 
@@ -22,18 +23,21 @@ struct SizeSums {
   uint64_t lines = 0;  // LF ends a line; text after the last LF is one more
 };
 
-// A line kept for the preview: its number from 1, and at most kPreviewLineBytes of its raw bytes.
+// A line kept for the preview: its number from 1, and what a terminal would show of it at its end
+// (terminal_text.h): strict UTF-8, at most kKeptLineChars characters.
 struct KeptLine {
   uint64_t number = 0;
-  std::string bytes;        // cut on a code point and never inside an escape sequence
-  uint64_t characters = 0;  // of the whole line
-  bool cut = false;
+  std::string text;
+  bool cut = false;  // the line has more
 };
+// A little more than a preview shows, so that a cut sees what follows it.
+inline constexpr size_t kKeptLineChars = limits::kPreviewLineChars + 16;
 
 struct ScanOptions {
   size_t head_lines = 5;
   size_t tail_lines = 5;
-  size_t tail_characters = 0;  // last characters kept whole (human texts): tail_text
+  size_t tail_characters = 0;             // last characters kept whole (human texts): tail_text
+  size_t edge_bytes = 64 * limits::kKiB;  // first and last raw bytes kept: head_edge, tail_edge
 };
 
 class ContentScan {
@@ -54,7 +58,12 @@ class ContentScan {
   const std::vector<KeptLine>& head() const;
   const std::vector<KeptLine>& tail() const;         // after the head, never overlapping it
   const std::vector<KeptLine>& error_lines() const;  // of the middle, at most kPreviewErrorLines
+  // The last tail_characters as they are in the content (raw bytes, cut on a character).
   std::string_view tail_text() const;
+  // The first and last raw bytes, at most edge_bytes and at most half of the content each, so that
+  // they never overlap; cut on a code point.
+  std::string_view head_edge() const;
+  std::string_view tail_edge() const;
 
  private:
   struct State;
