@@ -2,7 +2,8 @@
 // what changed. The only face of this folder to the daemon.
 //
 // Threads: every method from any thread but a FUSE thread. Reads reply at once; nothing here waits
-// for the writer.
+// for the writer. The table must go before the store, and a removal that a mount asked for is told
+// to the other mounts by the table itself.
 #pragma once
 
 #include <chrono>
@@ -51,7 +52,8 @@ class MountTable {
 
   // Mounts and serves. mount_failed says exactly what is missing and the command that mends it:
   // device absent, device not accessible, fusermount3 absent, no right to mount, user_allow_other,
-  // folder missing, not a folder, not empty, overlap. An own stale mount there is detached first.
+  // parent folder missing, not a folder, not empty, overlap. A folder that is missing is made, and
+  // removed at the unmount. An own stale mount there is detached first.
   // When it returns the first readdir has been answered.
   Result<MountId> mount(const MountSpec& spec);
 

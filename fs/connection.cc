@@ -1,0 +1,170 @@
+#include "fs/connection.h"
+
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <linux/fuse.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "fs/ops.h"
+#include "schema/base/log.h"
+
+namespace ebla::fs {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+
+void log_from_libfuse(fuse_log_level level, const char* format, va_list arguments) {
+  std::array<char, 512> text{};
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  std::string_view line(text.data());
+  while (line.ends_with('\n')) line.remove_suffix(1);
+  if (level <= FUSE_LOG_WARNING) {
+    log::warning("libfuse: {}", line);
+  } else {
+    log::debug("libfuse: {}", line);
+  }
+}
+
+// libfuse prints failed writes to stderr, but for ENOENT. That a reply or a notice came too late,
+// or for something that the kernel does not hold, is no event.
+ssize_t write_message(int fd, iovec* parts, int count, void*) {
+  ssize_t n = 0;
+  do {
+    n = ::writev(fd, parts, count);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0 && (errno == ENODEV || errno == ENOTCONN || errno == EPIPE || errno == ENOTEMPTY ||
+                errno == EBUSY)) {
+    errno = ENOENT;
+  }
+  return n;
+}
+
+ssize_t read_message(int fd, void* out, size_t size, void*) {
+  return ::read(fd, out, size);
+}
+
+constexpr fuse_custom_io kIo = {.writev = write_message,
+                                .read = read_message,
+                                .splice_receive = nullptr,
+                                .splice_send = nullptr};
+
+}  // namespace
+
+Connection::Connection(Shared& shared, MountId id, View view)
+    : token_(shared.sessions), served_(shared, id, std::move(view)) {}
+
+Result<std::shared_ptr<Connection>> Connection::create(UniqueFd fd, Shared& shared, MountId id,
+                                                       View view) {
+  static std::once_flag once;
+  std::call_once(once, [] { fuse_set_log_func(log_from_libfuse); });
+  std::shared_ptr<Connection> session(new Connection(shared, id, std::move(view)));
+  auto started = session->start(std::move(fd));
+  if (!started) return std::unexpected(std::move(started.error()));
+  return session;
+}
+
+Result<void> Connection::start(UniqueFd fd) {
+  const int flags = fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) < 0) {
+    return std::unexpected(errno_error(errno, "make the FUSE device non-blocking"));
+  }
+  std::array<char, 5> name{"ebla"};
+  std::array<char*, 2> argv{name.data(), nullptr};
+  fuse_args args = FUSE_ARGS_INIT(1, argv.data());
+  const fuse_lowlevel_ops& ops = ops::table();
+  session_ = fuse_session_new(&args, &ops, sizeof(ops), this);
+  fuse_opt_free_args(&args);
+  if (session_ == nullptr) return fail(Code::internal_error, "libfuse refused a session");
+  if (const int error = fuse_session_custom_io(session_, &kIo, fd.get()); error != 0) {
+    return std::unexpected(errno_error(-error, "libfuse refused a descriptor"));
+  }
+  fd_ = fd.release();
+  return {};
+}
+
+Connection::~Connection() {
+  if (session_ != nullptr) fuse_session_destroy(session_);
+}
+
+// libfuse trusts the sizes in a message. The kernel keeps to them; nothing else may reach it.
+bool Connection::is_sound(const char* message, size_t size) {
+  fuse_in_header header{};
+  if (size < sizeof(header)) return false;
+  std::memcpy(&header, message, sizeof(header));
+  if (header.len != size) return false;
+  if (header.opcode == FUSE_BATCH_FORGET) {
+    fuse_batch_forget_in batch{};
+    if (size < sizeof(header) + sizeof(batch)) return false;
+    std::memcpy(&batch, message + sizeof(header), sizeof(batch));
+    const size_t room = (size - sizeof(header) - sizeof(batch)) / sizeof(fuse_forget_one);
+    return batch.count <= room;
+  }
+  return header.opcode != FUSE_NOTIFY_REPLY && header.opcode != CUSE_INIT;
+}
+
+Channel::Outcome Connection::serve_one(ReceiveBuffer& buffer) {
+  const ssize_t n = ::read(fd_, buffer.data(), ReceiveBuffer::kMessageBytes);
+  if (n < 0) {
+    if (errno == EAGAIN) return Outcome::empty;
+    // ENOENT: the request was interrupted while it was handed over.
+    if (errno == EINTR || errno == ENOENT) return Outcome::served;
+    if (errno != ENODEV)
+      log::error("mount {}: read of the FUSE device: {}", served_.id, std::strerror(errno));
+    return Outcome::dead;
+  }
+  if (n == 0) return Outcome::dead;
+  const auto size = static_cast<size_t>(n);
+  if (!is_sound(buffer.data(), size)) {
+    log::warning("mount {}: a malformed message of {} bytes was dropped", served_.id, size);
+    return Outcome::served;
+  }
+  std::memset(buffer.data() + size, 0, ReceiveBuffer::kSlackBytes);
+  fuse_buf message = {};
+  message.size = size;
+  message.mem = buffer.data();
+  fuse_session_process_buf(session_, &message);
+  return Outcome::served;
+}
+
+void Connection::died() {
+  alive_.store(false);
+  fuse_session_exit(session_);
+  served_.release_all();
+}
+
+bool Connection::drop_entry(uint64_t parent, const std::string& name) {
+  return fuse_lowlevel_notify_inval_entry(session_, parent, name.c_str(), name.size()) == 0;
+}
+
+bool Connection::drop_removed(uint64_t parent, uint64_t child, const std::string& name) {
+  return fuse_lowlevel_notify_delete(session_, parent, child, name.c_str(), name.size()) == 0;
+}
+
+bool Connection::drop_attributes(uint64_t nodeid) {
+  return fuse_lowlevel_notify_inval_inode(session_, nodeid, -1, 0) == 0;
+}
+
+bool Connection::drop_pages(uint64_t nodeid, uint64_t offset, uint64_t length) {
+  const uint64_t start = offset / kPageBytes * kPageBytes;
+  const uint64_t bytes = length == 0 ? 0 : length + (offset - start);
+  return fuse_lowlevel_notify_inval_inode(session_, nodeid, static_cast<off_t>(start),
+                                          static_cast<off_t>(bytes)) == 0;
+}
+
+void Connection::wait_for_lookups(uint64_t parent) {
+  // The kernel takes the folder's lock to look for the entry, and lookups hold it. No entry has
+  // this name, so nothing is dropped.
+  drop_entry(parent, "/\x01");
+}
+
+}  // namespace ebla::fs

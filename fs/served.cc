@@ -1,0 +1,60 @@
+#include "fs/served.h"
+
+#include <utility>
+
+namespace ebla::fs {
+
+Served::Served(Shared& shared_part, MountId mount_id, View the_view)
+    : shared(shared_part), id(mount_id), view(std::move(the_view)) {}
+
+Result<Node> Served::lookup(uint64_t parent, std::string_view name) {
+  const uint64_t epoch = shared.epoch.load();
+  auto node = view.lookup(parent, name);
+  if (!node) return node;
+  nodes.remember(node->nodeid, parent);
+  if (parent == kRootNode) given_at_root(name);
+  if (shared.epoch.load() == epoch) return node;
+  // Something changed meanwhile, and its telling may not have found this node registered. What is
+  // read from here on is told.
+  auto fresh = view.getattr(node->nodeid);
+  if (!fresh) release(node->nodeid, 1);
+  return fresh;
+}
+
+std::set<std::string> Served::names_at_root() {
+  const std::lock_guard lock(names_mutex_);
+  return std::exchange(names_at_root_, {});
+}
+
+void Served::given_at_root(std::string_view name) {
+  const std::lock_guard lock(names_mutex_);
+  names_at_root_.emplace(name);
+}
+
+void Served::release(uint64_t nodeid, uint64_t count) {
+  if (nodes.forget(nodeid, count)) shared.orphanage.released(view.ino_of(nodeid));
+}
+
+void Served::release_all() {
+  for (const uint64_t nodeid : nodes.clear()) shared.orphanage.released(view.ino_of(nodeid));
+}
+
+uint64_t Served::open_cursor() {
+  auto cursor = std::make_shared<DirCursor>();
+  const std::lock_guard lock(cursors_mutex_);
+  cursors_.emplace(next_cursor_, std::move(cursor));
+  return next_cursor_++;
+}
+
+std::shared_ptr<DirCursor> Served::cursor(uint64_t handle) const {
+  const std::lock_guard lock(cursors_mutex_);
+  const auto found = cursors_.find(handle);
+  return found == cursors_.end() ? nullptr : found->second;
+}
+
+void Served::close_cursor(uint64_t handle) {
+  const std::lock_guard lock(cursors_mutex_);
+  cursors_.erase(handle);
+}
+
+}  // namespace ebla::fs

@@ -1,0 +1,92 @@
+// What all mounts of one table have in common. Knows no libfuse.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "fs/op.h"
+#include "fs/virtual_tree.h"
+#include "schema/change_set.h"
+#include "schema/store.h"
+
+namespace ebla::fs {
+
+// Requests served, by operation.
+class Counters {
+ public:
+  void count(Op op) { counts_[static_cast<size_t>(op)].fetch_add(1, std::memory_order_relaxed); }
+  std::map<std::string, uint64_t> read() const;  // only those that came
+
+ private:
+  std::array<std::atomic<uint64_t>, kOpCount> counts_{};
+};
+
+// Nodes without a name wait here until no mount holds them, then the store frees them.
+class Orphanage {
+ public:
+  // `held`: whether any mount's kernel still knows the node. Called under the orphanage's lock.
+  Orphanage(Store& store, std::function<bool(Ino)> held) : store_(store), held_(std::move(held)) {}
+
+  void add(const std::vector<Ino>& inos);
+  // One mount does not know the node any more.
+  void released(Ino ino);
+
+ private:
+  void reap(std::vector<Ino> inos);
+
+  Store& store_;
+  std::function<bool(Ino)> held_;
+  std::atomic<size_t> waiting_count_{0};  // over-estimates while add() decides
+  std::mutex mutex_;
+  std::unordered_set<Ino> waiting_;
+};
+
+// Counts what must be gone before the table may go.
+class Gauge {
+ public:
+  class Token {
+   public:
+    explicit Token(Gauge& gauge) : gauge_(gauge) { gauge_.change(1); }
+    Token(const Token&) = delete;
+    Token& operator=(const Token&) = delete;
+    ~Token() { gauge_.change(-1); }
+
+   private:
+    Gauge& gauge_;
+  };
+  void wait_for_none();
+
+ private:
+  void change(int by);
+
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int count_ = 0;
+};
+
+struct Shared {
+  Shared(Store& the_store, VirtualTree tree, std::function<bool(Ino)> held)
+      : store(the_store), virtual_tree(std::move(tree)), orphanage(the_store, std::move(held)) {}
+
+  Store& store;
+  VirtualTree virtual_tree;
+  Counters counters;
+  Orphanage orphanage;
+  Gauge sessions;  // each lives until its last request is answered
+  // Grows before a change is told to any mount. Whoever gives nodes to a kernel compares it before
+  // the read and after the registration: unequal means that what was read may be old and that the
+  // telling may have missed the node.
+  std::atomic<uint64_t> epoch{0};
+  // Tells the other mounts what a request of one mount has changed.
+  std::function<void(const ChangeSet&)> publish;
+};
+
+}  // namespace ebla::fs
