@@ -1,0 +1,21 @@
+// One function a method: takes the call, answers it now or later. They run on workers of the
+// control socket and must not wait.
+#pragma once
+
+#include "daemon/services.h"
+
+namespace ebla::daemon::methods {
+
+void hello(MethodCall call);
+void session_open(MethodCall call);
+void session_get(MethodCall call);
+void session_list(MethodCall call);
+void evict(MethodCall call);
+void fs_ls(MethodCall call);
+void fs_stat(MethodCall call);
+void fs_read(MethodCall call);
+void fs_read_bytes(MethodCall call);
+void stats(MethodCall call);
+void status(MethodCall call);
+
+}  // namespace ebla::daemon::methods

@@ -1,0 +1,30 @@
+#include "daemon/mount_view.h"
+
+#include <utility>
+
+namespace ebla::daemon {
+
+MountView view_of(fs::MountTable& table) {
+  return {
+      .list = [&table] { return table.list(); },
+      .find_for = [&table](std::string_view path) { return table.find_for(path); },
+      .tree_path_of = [&table](std::string_view path) { return table.tree_path_of(path); },
+      .request_counts = [&table] { return table.request_counts(); },
+      .deliver =
+          [&table](const ChangeSet& changes, std::move_only_function<void()> delivered) {
+            table.deliver(changes, std::move(delivered));
+          },
+  };
+}
+
+MountView no_mounts() {
+  return {
+      .list = [] { return std::vector<fs::MountInfo>(); },
+      .find_for = [](std::string_view) { return fs::MountInfo(); },
+      .tree_path_of = [](std::string_view) { return std::string(); },
+      .request_counts = [] { return std::map<std::string, uint64_t>(); },
+      .deliver = [](const ChangeSet&, std::move_only_function<void()> delivered) { delivered(); },
+  };
+}
+
+}  // namespace ebla::daemon

@@ -1,0 +1,109 @@
+// What every method works with. Owned by the Daemon (or a test), which outlives all calls.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/blocking_pool.h"
+#include "daemon/control/control_server.h"
+#include "daemon/control/control_target.h"
+#include "daemon/delay_queue.h"
+#include "daemon/line_index.h"
+#include "daemon/mount_view.h"
+#include "daemon/options.h"
+#include "schema/store.h"
+
+namespace ebla::daemon {
+
+struct EvictCounters {
+  std::atomic<uint64_t> calls = 0;
+  std::atomic<uint64_t> put_away = 0;
+  std::atomic<uint64_t> known = 0;
+  std::atomic<uint64_t> kept = 0;
+  std::atomic<uint64_t> failed = 0;
+  std::atomic<uint64_t> bytes = 0;
+  std::atomic<uint64_t> tokens_in = 0;
+  std::atomic<uint64_t> tokens_out = 0;
+};
+
+struct Services {
+  Services(Store& the_store, MountView view, const Options& the_options)
+      : store(the_store), mounts(std::move(view)), options(the_options) {}
+
+  static constexpr size_t kBlockingThreads = 16;
+  static constexpr size_t kPipes = 12;  // of them at most
+
+  Store& store;
+  MountView mounts;
+  const Options& options;
+  uid_t uid = 0;  // the daemon's
+  gid_t gid = 0;
+  std::function<uint64_t()> random;                   // seeds of session ids
+  std::function<ControlCounters()> control_counters;  // empty: none
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+
+  EvictCounters evictions;
+  LineIndexCache line_indexes;
+  std::atomic<bool> stopping = false;  // no new writes; waits for peers end
+  DelayQueue delays;
+  BlockingPool blocking{kBlockingThreads, kPipes};
+};
+
+// Root acts as the daemon's user.
+inline uid_t acting_uid(const Services& services, const Peer& peer) {
+  return peer.uid == 0 ? services.uid : peer.uid;
+}
+
+// A change that this call asks of the store.
+inline ChangeOptions durable_change() {
+  return {.durability = Durability::durable,
+          .origin = 0,
+          .deadline = std::chrono::steady_clock::now() +
+                      std::chrono::milliseconds(limits::kRequestDeadlineMs)};
+}
+
+// Tells the mounts, and runs `then` when they have been told, or after kDeliveryWaitMs with false.
+void deliver_then(Services& services, const ChangeSet& changes,
+                  std::move_only_function<void(bool delivered)> then);
+
+// One request on its way through a method. Answers exactly once: one that is dropped unanswered
+// answers internal_error.
+class MethodCall {
+ public:
+  MethodCall(Services& services, std::shared_ptr<Request> request, Responder respond);
+  MethodCall(MethodCall&& other) noexcept
+      : services_(other.services_),
+        request_(std::move(other.request_)),
+        respond_(std::exchange(other.respond_, nullptr)) {}
+  MethodCall& operator=(MethodCall&&) = delete;
+  ~MethodCall();
+
+  Services& services() const { return *services_; }
+  Request& request() const { return *request_; }
+  const Json& params() const { return request_->params; }
+  // Parameter, or nullptr when absent or null.
+  const Json* param(std::string_view name) const;
+  bool cancelled() const;
+
+  uid_t uid() const;  // who acts
+  gid_t gid() const;
+  bool owner() const { return uid() == services_->uid; }
+
+  void reply(std::string result, std::vector<std::string> blobs = {});
+  void refuse(Error error);
+  void refuse(Code code, std::string text) { refuse(Error{code, std::move(text)}); }
+
+ private:
+  Services* services_;
+  std::shared_ptr<Request> request_;
+  Responder respond_;
+};
+
+}  // namespace ebla::daemon

@@ -1,0 +1,31 @@
+// From the path that a caller gives to a node that it may read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/services.h"
+#include "schema/model.h"
+
+namespace ebla::daemon {
+
+struct Found {
+  std::string path;  // in the tree
+  Attr attr;
+};
+
+// A path below a mount, a mount_prefix or a prefix that a stored text has used is taken as what it
+// shows; with a session, its own folder stands for /large_tool_results. Refuses what the caller may
+// not read. file_not_found explains a removed result.
+Result<Found> find_path(const MethodCall& call, std::string_view given,
+                        const std::optional<Session>& session);
+
+// Whether a tool that read this path read something of Ebla's: results or histories, by their path
+// in the tree or on the host.
+bool lies_in_tree(const Services& services, std::string_view given, const Session& session);
+
+// UTC, to the nanosecond: 2026-01-31T12:34:56.123456789Z.
+std::string time_text(int64_t wall_ns);
+
+}  // namespace ebla::daemon

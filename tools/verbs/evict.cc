@@ -1,0 +1,134 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "schema/base/limits.h"
+#include "tools/content.h"
+#include "tools/places.h"
+#include "tools/text.h"
+#include "tools/verbs/common.h"
+#include "tools/verbs/verbs.h"
+
+namespace ebla::tools {
+namespace {
+
+Result<UniqueFd> open_source(Call& call) {
+  const auto& operands = call.args.operands;
+  if (operands.empty() || operands.front() == "-") {
+    if (call.streams.in_is_terminal) {
+      call.streams.err.note("ebla: reading from the terminal; end with Ctrl-D\n");
+    }
+    UniqueFd copy(fcntl(call.streams.in, F_DUPFD_CLOEXEC, 0));
+    if (!copy) {
+      return std::unexpected(errno_error(errno, "cannot read the standard input"));
+    }
+    return copy;
+  }
+  return open_file(operands.front(), O_RDONLY);
+}
+
+Result<std::string> evict_params(const Call& call, const Content& content) {
+  JsonWriter params;
+  params.begin_object();
+  params.key("content").raw(content.in_memory() ? R"({"$blob":0})" : R"({"$fd":0})");
+  for (const char* name : {"session", "id", "tool", "kind"}) {
+    const std::string shown = fmt::format("--{}", name);
+    if (auto added = add_text(params, name, call.args.find(name), shown); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  if (auto added = add_number(params, "limit_tokens", call.args, "limit-tokens", 1); !added) {
+    return std::unexpected(added.error());
+  }
+  if (call.args.has("force")) {
+    params.member("force", true);
+  }
+  params.end_object();
+  return params.take();
+}
+
+struct Answer {
+  Reply reply;
+  std::optional<std::string> replacement;  // nullopt: the content stays
+};
+
+Result<Answer> ask(const Call& call, const Content& content) {
+  if (content.error()) {
+    return std::unexpected(*content.error());
+  }
+  auto params = evict_params(call, content);
+  if (!params) {
+    return std::unexpected(params.error());
+  }
+  auto client = open_client(call);
+  if (!client) {
+    return std::unexpected(client.error());
+  }
+  Attachments attachments;
+  if (content.in_memory()) {
+    attachments.blobs = {content.bytes()};
+  } else {
+    attachments.fds = {content.file()};
+  }
+  // Even a slow disk stores this much in a second.
+  constexpr uint64_t kBytesPerSecond = 4 * limits::kMiB;
+  const std::chrono::seconds more(content.size() / kBytesPerSecond);
+  auto reply = client->call("evict", *params, attachments, Client::kCallTimeout + more);
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  const Json* evicted = reply->result.find("evicted");
+  if (evicted == nullptr || !evicted->is(Json::Kind::boolean)) {
+    return fail(Code::internal_error, "the daemon's answer does not say whether it put it away");
+  }
+  if (!evicted->boolean) {
+    return Answer{std::move(*reply), std::nullopt};
+  }
+  auto replacement = reply->bytes("replacement");
+  if (!replacement) {
+    return std::unexpected(replacement.error());
+  }
+  return Answer{std::move(*reply), std::move(*replacement)};
+}
+
+Result<void> show(const Answer& answer, const Content& content, Output& out) {
+  if (!answer.replacement) {
+    return content.copy_to(out);
+  }
+  if (auto written = out.write_content(*answer.replacement); !written) {
+    return written;
+  }
+  return out.finish_content();
+}
+
+}  // namespace
+
+Result<int> run_evict(Call& call) {
+  auto source = open_source(call);
+  if (!source) {
+    return std::unexpected(source.error());
+  }
+  const auto temporary = call.env("TMPDIR");
+  const bool usable = temporary && temporary->starts_with('/');
+  const Content content = Content::read(std::move(*source), usable ? *temporary : "/tmp");
+  auto answer = ask(call, content);
+  if (!answer) {
+    // Nothing was put away, so the caller must still get it.
+    if (auto copied = content.copy_to(call.streams.out); !copied) {
+      return fail(copied.error().code,
+                  fmt::format("{}; and then: {}", answer.error().text, copied.error().text));
+    }
+    return std::unexpected(answer.error());
+  }
+  if (call.args.json) {
+    return print_json(call, answer->reply);
+  }
+  if (auto shown = show(*answer, content, call.streams.out); !shown) {
+    return std::unexpected(shown.error());
+  }
+  return kExitOk;
+}
+
+}  // namespace ebla::tools

@@ -1,0 +1,21 @@
+// The handlers of the verbs, one file each.
+#pragma once
+
+#include "tools/verb.h"
+
+namespace ebla::tools {
+
+Result<int> run_start(Call& call);
+Result<int> run_stop(Call& call);
+Result<int> run_status(Call& call);
+Result<int> run_ping(Call& call);
+Result<int> run_sessions(Call& call);
+Result<int> run_evict(Call& call);
+Result<int> run_read(Call& call);
+Result<int> run_ls(Call& call);
+Result<int> run_stat(Call& call);
+Result<int> run_stats(Call& call);
+Result<int> run_help(Call& call);
+Result<int> run_version(Call& call);
+
+}  // namespace ebla::tools
