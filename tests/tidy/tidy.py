@@ -162,7 +162,7 @@ def main():
                       check_words):
             check(path, lines)
     texts = [str(p) for folder in ("man", "packaging", ".") for p in pathlib.Path(folder).glob("*")
-             if p.is_file() and p.suffix in (".scd", ".md", ".sh", "", ".build")]
+             if p.is_file() and p.name != ".git" and p.suffix in (".scd", ".md", ".sh", "", ".build")]
     for path in texts:
         check_words(path, pathlib.Path(path).read_text(encoding="utf-8").splitlines())
     if build_root:

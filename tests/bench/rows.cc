@@ -1,0 +1,65 @@
+// Prints the table of measurements: each row a ratio against a floor that runs in the same run.
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/bench/bench_kit.h"
+
+namespace {
+
+using ebla::bench::Settings;
+using ebla::bench::WorkFolder;
+using RowFunction = void (*)(const Settings&, const WorkFolder&);
+
+const std::vector<std::pair<std::string, RowFunction>> kRows = {
+    {"P1", ebla::bench::row_put_away}, {"P2", ebla::bench::row_clients},
+    {"P4", ebla::bench::row_read},     {"P17", ebla::bench::row_memory},
+    {"P20", ebla::bench::row_notice},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namespace po = boost::program_options;
+  Settings settings;
+  std::vector<std::string> wanted;
+  po::options_description options("rows: measurements of this build");
+  auto add = options.add_options();
+  add("help", "this text");
+  add("eblad", po::value(&settings.eblad)->required(), "the daemon");
+  add("nullfs", po::value(&settings.nullfs)->required(), "the floor of the mount");
+  add("passthrough", po::value(&settings.passthrough), "libfuse's passthrough_hp, if at hand");
+  add("folder", po::value(&settings.folder)->default_value("/var/tmp"), "on a real disk");
+  add("rounds", po::value(&settings.rounds)->default_value(200), "of the paced row");
+  add("row", po::value(&wanted), "only these (repeatable): P1 P2 P4 P17 P20");
+  po::variables_map given;
+  try {
+    po::store(po::parse_command_line(argc, argv, options), given);
+    if (given.contains("help")) {
+      std::cout << options;
+      return 0;
+    }
+    po::notify(given);
+  } catch (const po::error& error) {
+    fmt::print(stderr, "rows: {}\n", error.what());
+    return 2;
+  }
+  fmt::print("| row | metric | measured | floor in this run | ratio | target | reached |\n");
+  fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
+  for (const auto& [name, row] : kRows) {
+    if (!wanted.empty() && std::ranges::find(wanted, name) == wanted.end()) continue;
+    try {
+      const WorkFolder folder(settings.folder);
+      row(settings, folder);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "rows: {}: {}\n", name, error.what());
+      return 1;
+    }
+  }
+  return 0;
+}
