@@ -93,10 +93,10 @@ std::string base64(std::string_view bytes) {
 }
 
 std::string printable(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
+  static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   out.reserve(bytes.size());
-  auto escape_bytes = [&out, &kDigits](std::string_view raw) {
+  auto escape_bytes = [&out](std::string_view raw) {
     for (char c : raw) {
       const auto byte = static_cast<uint8_t>(c);
       out += "\\x";
