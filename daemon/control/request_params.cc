@@ -174,6 +174,8 @@ std::optional<Error> check_params(const rpc::Method& method, const Json& params,
     }
     const auto at = static_cast<size_t>(param - method.params.begin());
     if (given[at]) return refuse(wrong(*param, "is given twice"));
+    // A parameter that is null counts as absent.
+    if (value.is(Json::Kind::null)) continue;
     given[at] = true;
     if (auto fault = check_type(*param, value, blob_count, fds_needed)) return refuse(*fault);
   }

@@ -135,6 +135,8 @@ void read_call(Json& root, ParsedRequest& out) {
   }
   auto fault = check_params(*out.method, out.params, out.blobs.size(), out.fds_needed);
   if (fault && !out.refusal) out.refusal = std::move(fault);
+  std::erase_if(out.params.members,
+                [](const auto& member) { return member.second.is(Json::Kind::null); });
 }
 
 ParsedRequest unreadable(std::string_view line, Code code, std::string text) {

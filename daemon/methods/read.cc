@@ -31,7 +31,8 @@ Result<void> check_file(const Found& found) {
     case NodeKind::file:
       return {};
     case NodeKind::directory:
-      return fail(Code::is_directory, fmt::format("{}: a folder; fs.ls lists it", found.path));
+      return fail(Code::is_directory,
+                  fmt::format("{} is a folder: list it (fs.ls, ebla ls)", found.path));
     default:
       return fail(Code::invalid_path, fmt::format("{}: not a regular file", found.path));
   }

@@ -52,6 +52,20 @@ TEST(RequestParser, TakesEveryMethodOfTheTable) {
   }
 }
 
+TEST(RequestParser, NullCountsAsAbsent) {
+  const ParsedRequest parsed =
+      parse_request(call("evict", R"({"content":"x","id":null,"tool":null,"limit_tokens":null})"));
+  ASSERT_FALSE(parsed.refusal.has_value()) << parsed.refusal->text;
+  ASSERT_EQ(parsed.params.members.size(), 1u);
+  EXPECT_EQ(parsed.params.members.front().first, "content");
+  // What is required is missing then, and what is unknown stays unknown.
+  for (const char* params : {R"({"content":null})", R"({"content":"x","foo":null})"}) {
+    const ParsedRequest refused = parse_request(call("evict", params));
+    ASSERT_TRUE(refused.refusal.has_value()) << params;
+    EXPECT_EQ(refused.refusal->code, Code::invalid_params) << params;
+  }
+}
+
 TEST(RequestParser, KeepsTheIdAsItIsWritten) {
   const std::string digits(10'000, '7');
   for (const std::string& id :
