@@ -14,6 +14,9 @@ namespace {
 using limits::kChunkBytes;
 
 constexpr uint64_t kFreeStepChunks = limits::kMiB / kChunkBytes;
+// Free pages that stay for what comes next: 1 MiB, and an eighth of a large store.
+constexpr int64_t kKeptFreePages = 64;
+constexpr int64_t kKeptFreeShare = 8;
 constexpr uint64_t kCompareStepChunks = 8 * limits::kMiB / kChunkBytes;
 
 int64_t as_signed(uint64_t value) {
@@ -181,6 +184,18 @@ Result<bool> free_step(Database& db) {
   if (static_cast<uint64_t>(db.changes()) < kFreeStepChunks) {
     auto done = execute(db, "DELETE FROM freed WHERE content = ?", content);
     if (!done) return std::unexpected(std::move(done.error()));
+  }
+  return true;
+}
+
+Result<bool> vacuum_step(Database& db) {
+  auto free = db.scalar("PRAGMA freelist_count");
+  if (!free) return std::unexpected(std::move(free.error()));
+  auto pages = db.scalar("PRAGMA page_count");
+  if (!pages) return std::unexpected(std::move(pages.error()));
+  if (*free <= std::max(kKeptFreePages, *pages / kKeptFreeShare)) return false;
+  if (auto done = db.exec("PRAGMA incremental_vacuum(16)"); !done) {
+    return std::unexpected(std::move(done.error()));
   }
   return true;
 }

@@ -47,6 +47,9 @@ Result<void> unstage(Database& db, ContentId content);
 Result<void> drop_staged(Database& db, ContentId content);
 // Deletes at most 1 MiB of freed chunks. True: there is more to do.
 Result<bool> free_step(Database& db);
+// One step of giving free pages back to the file system, which sees them gone at the next
+// checkpoint; false when few enough are left.
+Result<bool> vacuum_step(Database& db);
 
 // Reads `out.size()` bytes at `offset`, all of which the content should have. False: a chunk is
 // missing, or its sum does not match. Sums are checked for chunks that are read whole.

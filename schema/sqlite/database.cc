@@ -70,7 +70,8 @@ std::string_view advice(Code code, bool file_limit) {
   switch (code) {
     case Code::no_space:
       return file_limit ? "; raise the file size limit of the daemon (RLIMIT_FSIZE)"
-                        : "; free space on the file system of the store";
+                        : "; free space on the file system of the store, or raise a file size "
+                          "limit (ulimit -f) of the daemon";
     case Code::corrupt:
       return "; stop the daemon, copy the store aside and check the copy with `sqlite3 -readonly`";
     case Code::read_only:

@@ -164,6 +164,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const OpenOptions& option
   }
   store->writer_->add_idle("free contents",
                            [](Database& idle, ChangeSet&) { return free_step(idle); });
+  store->writer_->add_idle("give pages back",
+                           [](Database& idle, ChangeSet&) { return vacuum_step(idle); });
   if (!store->file_.clean) store->check_in_background();
   return store;
 }

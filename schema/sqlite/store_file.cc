@@ -188,6 +188,13 @@ Result<FileState> inspect_store(const std::string& path, int64_t newest_version)
   } else if (!S_ISREG(info.st_mode)) {
     return std::unexpected(
         foreign_error(path, S_ISDIR(info.st_mode) ? "a folder" : "no regular file"));
+  } else if (info.st_nlink > 1) {
+    // Log and lock go by name: two names would be two daemons on one database.
+    return fail(
+        Code::store_foreign,
+        fmt::format("{} has {} hard links: leave it one name, since its log and its lock go "
+                    "by the name",
+                    path, info.st_nlink));
   }
   if (info.st_size == 0) {
     if (!state.log_empty) {

@@ -187,6 +187,18 @@ TEST_F(OpenTest, ForeignFilesAreRefused) {
   EXPECT_EQ(refused().code, Code::store_foreign);
 }
 
+TEST_F(OpenTest, StoreOfTwoNamesIsRefusedByBoth) {
+  {
+    auto file = prepare_file(options_);
+    ASSERT_TRUE(file) << file.error().text;
+  }
+  const std::string other = folder_.path() + "/hard";
+  ASSERT_EQ(link(folder_.store().c_str(), other.c_str()), 0);
+  EXPECT_EQ(refused().code, Code::store_foreign);
+  options_.path = other;
+  EXPECT_EQ(refused().code, Code::store_foreign);
+}
+
 TEST_F(OpenTest, DatabaseOfAnotherProgramIsRefused) {
   make_database(folder_.store());
   ASSERT_TRUE(database().exec("PRAGMA wal_checkpoint(TRUNCATE)"));
