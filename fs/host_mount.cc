@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +31,18 @@ std::unexpected<Error> failed(std::string text) {
 
 Result<UniqueFd> open_device() {
   UniqueFd fd(::open(kDevice, O_RDWR | O_CLOEXEC));
-  if (fd) return fd;
+  if (fd) {
+    struct stat info = {};
+    constexpr unsigned kMajor = 10;
+    constexpr unsigned kMinor = 229;
+    const bool ours = fstat(fd.get(), &info) == 0 && S_ISCHR(info.st_mode) &&
+                      info.st_rdev == makedev(kMajor, kMinor);
+    if (ours) return fd;
+    return failed(
+        "/dev/fuse is not the FUSE device (character device 10:229): something else lies there; "
+        "remove it and run 'mknod /dev/fuse c 10 229' as root, or serve the socket alone with "
+        "'--no-mount'");
+  }
   switch (errno) {
     case ENOENT:
       return failed(

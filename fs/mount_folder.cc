@@ -80,8 +80,8 @@ Result<MountFolder> MountFolder::prepare(const std::string& directory) {
   if (!*empty) {
     return failed(
         fmt::format("{} is not empty, and a mount would hide what is in it: choose an "
-                    "empty folder or run 'mv {} {}.old'",
-                    directory, directory, directory));
+                    "empty folder, or one that does not exist yet",
+                    directory));
   }
   // fusermount3 wants a folder that its user may write. A folder of another owner stays as it is.
   struct stat info = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <new>
 
 #include "fs/ops.h"
 
@@ -11,6 +12,14 @@ namespace {
 
 // More than the kernel asks for at once.
 constexpr size_t kReadBytes = size_t{1} << 20;
+// The kernel takes an answer over page by page. Where ours begin with its own, it looks up one of
+// them for each, not two.
+constexpr std::align_val_t kPageAlignment{4096};
+
+struct PageDelete {
+  void operator()(char* bytes) const { ::operator delete[](bytes, kPageAlignment); }
+};
+using PageBuffer = std::unique_ptr<char[], PageDelete>;
 
 }  // namespace
 
@@ -27,7 +36,8 @@ void open(Request& request, fuse_ino_t node, fuse_file_info* info) {
 }
 
 void read(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_file_info*) {
-  thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  thread_local const PageBuffer buffer(
+      static_cast<char*>(::operator new[](kReadBytes, kPageAlignment)));
   if (offset < 0) return request.error(EINVAL);
   const std::span<char> out(buffer.get(), std::min(size, kReadBytes));
   const auto n = request.served().view.read(node, static_cast<uint64_t>(offset), out);
