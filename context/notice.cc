@@ -86,13 +86,13 @@ class DoorWriter {
       path();
       out_.text(fmt::format(texts::kHeadBytes, kWindowBytes));
       end();
-      out_.text(texts::kGrepBytes);
+      out_.text(in_.binary ? texts::kGrepBytesBinary : texts::kGrepBytes);
     } else {
       const Window window = line_window(in_.sums.lines, in_.read_limit);
       out_.text(fmt::format(texts::kSed, window.first, window.last));
       path();
       end();
-      out_.text(texts::kGrep);
+      out_.text(in_.binary ? texts::kGrepBinary : texts::kGrep);
     }
     path();
     end();

@@ -21,9 +21,12 @@ inline constexpr char kReadParts[] = "Read only the parts you need:\n";
 // Doors. Commands are followed by the path; {first}, {last}, {offset}, {limit} are lines.
 inline constexpr char kSed[] = "sed -n '{},{}p' ";
 inline constexpr char kGrep[] = "grep -nF 'text' ";
+// -a: grep shows no line of a binary file without it.
+inline constexpr char kGrepBinary[] = "grep -anF 'text' ";
 inline constexpr char kTailBytes[] = "tail -c +{} ";
 inline constexpr char kHeadBytes[] = " | head -c {}";
 inline constexpr char kGrepBytes[] = "grep -obF 'text' ";
+inline constexpr char kGrepBytesBinary[] = "grep -aobF 'text' ";
 inline constexpr char kCliRead[] = "ebla read ";
 inline constexpr char kCliOffset[] = " --offset {}";
 inline constexpr char kCliColumn[] = " --column {}";

@@ -40,6 +40,12 @@ TEST(Notice, SaysWhatWhereAndHow) {
             "grep -nF 'text' /mnt/ebla/large_tool_results/call_1\n");
 }
 
+TEST(Notice, ABinaryFileIsSearchedAsText) {
+  NoticeInput in = input_for(test::rows(240'000));
+  in.binary = true;
+  EXPECT_NE(notice(in).joined("N").find("grep -anF 'text' "), std::string::npos);
+}
+
 TEST(Notice, OneHugeLineIsReadByBytes) {
   NoticeInput in = input_for(std::string(90'000, 'x'));
   const std::string text = notice(in).joined("N");
