@@ -9,6 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "schema/sqlite/writer_impl.h"
@@ -22,6 +26,51 @@ constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLongestRetry = std::chrono::seconds(5);
 constexpr auto kPassPause = std::chrono::seconds(1);
 constexpr uint64_t kSmallRestFrames = 64;  // 1 MiB: a RESTART of it is no stall
+
+constexpr uint64_t kLogHeaderBytes = 32;
+constexpr uint64_t kFrameHeaderBytes = 24;
+
+uint32_t big_endian(const char* at) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(at[i]);
+  return value;
+}
+
+// Writes the newest version of each page within the first `frames` frames of the log to its place
+// in the database. The layout is that of SQLite's file format.
+Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page_bytes) {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file == nullptr || file->pMethods == nullptr) {
+    return fail(Code::io_error, "write the store anew: no file");
+  }
+  std::array<char, kLogHeaderBytes> header{};
+  auto got = pread_full(wal, header.data(), header.size(), 0);
+  if (!got) return std::unexpected(std::move(got.error()));
+  std::map<uint32_t, uint64_t> newest;  // page number to where its bytes are
+  for (uint64_t i = 0; i < frames; ++i) {
+    const uint64_t at = kLogHeaderBytes + i * (kFrameHeaderBytes + page_bytes);
+    std::array<char, kFrameHeaderBytes> frame{};
+    got = pread_full(wal, frame.data(), frame.size(), at);
+    if (!got) return std::unexpected(std::move(got.error()));
+    // Other salts: a new log has begun over this one, and that only happens after all of it was
+    // taken over and synced. Nothing is to be written again then.
+    if (*got < frame.size() || std::memcmp(&frame[8], &header[16], 8) != 0) return {};
+    newest[big_endian(frame.data())] = at + kFrameHeaderBytes;
+  }
+  std::string page(page_bytes, '\0');
+  for (const auto& [number, at] : newest) {
+    got = pread_full(wal, page.data(), page.size(), at);
+    if (!got) return std::unexpected(std::move(got.error()));
+    const auto place = static_cast<sqlite3_int64>((number - 1) * page_bytes);
+    const int rc = file->pMethods->xWrite(file, page.data(), static_cast<int>(page.size()), place);
+    if (rc != SQLITE_OK) {
+      return fail(rc == SQLITE_FULL ? Code::no_space : Code::io_error,
+                  "write the store anew: the disk does not take it");
+    }
+  }
+  return {};
+}
 
 Result<void> sync_database(sqlite3* db) {
   sqlite3_file* file = nullptr;
@@ -122,11 +171,30 @@ void Writer::Impl::set_failed(const Error& error) {
   for (auto& unit : std::exchange(unsynced, {})) suspended.push_back(std::move(unit));
 }
 
+// By the holder of the write role, outside a transaction. A pass that ends before the end of the
+// log does not sync the database, and SQLite counts its pages as taken over. When a later sync
+// fails, the kernel forgets that these pages were never written. The log still has them: they are
+// written again, with the very bytes that readers see there, and the next sync covers them.
+Result<void> Writer::Impl::rewrite_backfilled(Lock& lock) {
+  lock.unlock();
+  const std::unique_lock one(checkpoint_mutex);
+  lock.lock();
+  // Only now: a pass that was under way has said how far it came. Older versions of pages that it
+  // took over must not come back.
+  const uint64_t frames = backfilled_frames;
+  lock.unlock();
+  Result<void> result =
+      frames > 0 ? rewrite_frames(db.handle(), wal.get(), frames, page_bytes) : Result<void>{};
+  lock.lock();
+  return result;
+}
+
 // By the holder of the write role, outside a transaction. After a failed write or sync the kernel
 // may hold pages of the log that are not on disk and will never be written again. So the log is
 // not used any more: all of it goes to the database, that is synced, and a new log begins.
 void Writer::Impl::recover(Lock& lock) {
-  Result<void> result = truncate_log(lock);
+  Result<void> result = rewrite_backfilled(lock);
+  if (result) result = truncate_log(lock);
   if (result) {
     lock.unlock();
     result = sync_database(db.handle());

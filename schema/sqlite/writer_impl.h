@@ -83,6 +83,7 @@ struct Writer::Impl {
   uint32_t read_log_sequence() const;
   void set_failed(const Error& error);
   void recover(Lock& lock);
+  Result<void> rewrite_backfilled(Lock& lock);
   Result<void> run_checkpoint(Lock& lock, int mode, int wait_ms);
   Result<void> truncate_log(Lock& lock);  // drops the reserve when it must
   void note_checkpoint(const Result<void>& result, bool lost_pages);
