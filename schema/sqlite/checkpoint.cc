@@ -36,14 +36,21 @@ uint32_t big_endian(const char* at) {
   return value;
 }
 
-// Writes the newest version of each page within the first `frames` frames of the log to its place
-// in the database. The layout is that of SQLite's file format.
-Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page_bytes) {
+// The open file below the connection: what is done to it goes the way of SQLite's own calls.
+Result<sqlite3_file*> database_file(sqlite3* db) {
   sqlite3_file* file = nullptr;
   if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
       file == nullptr || file->pMethods == nullptr) {
-    return fail(Code::io_error, "write the store anew: no file");
+    return fail(Code::io_error, "the store has no open file");
   }
+  return file;
+}
+
+// Writes the newest version of each page within the first `frames` frames of the log to its place
+// in the database. The layout is that of SQLite's file format.
+Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page_bytes) {
+  auto file = database_file(db);
+  if (!file) return std::unexpected(std::move(file.error()));
   std::array<char, kLogHeaderBytes> header{};
   auto got = pread_full(wal, header.data(), header.size(), 0);
   if (!got) return std::unexpected(std::move(got.error()));
@@ -63,7 +70,8 @@ Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page
     got = pread_full(wal, page.data(), page.size(), at);
     if (!got) return std::unexpected(std::move(got.error()));
     const auto place = static_cast<sqlite3_int64>((number - 1) * page_bytes);
-    const int rc = file->pMethods->xWrite(file, page.data(), static_cast<int>(page.size()), place);
+    const int rc =
+        (*file)->pMethods->xWrite(*file, page.data(), static_cast<int>(page.size()), place);
     if (rc != SQLITE_OK) {
       return fail(rc == SQLITE_FULL ? Code::no_space : Code::io_error,
                   "write the store anew: the disk does not take it");
@@ -73,12 +81,9 @@ Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page
 }
 
 Result<void> sync_database(sqlite3* db) {
-  sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
-      file == nullptr || file->pMethods == nullptr) {
-    return fail(Code::io_error, "sync the store: no file");
-  }
-  if (file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) != SQLITE_OK)
+  auto file = database_file(db);
+  if (!file) return std::unexpected(std::move(file.error()));
+  if ((*file)->pMethods->xSync(*file, SQLITE_SYNC_NORMAL) != SQLITE_OK)
     return fail(Code::io_error, "sync the store: the disk refused; see the system's log");
   return {};
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "schema/sqlite/store_file.h"
 #include "schema/sqlite/writer_impl.h"
 
 namespace ebla::sqlite {
@@ -44,16 +45,6 @@ Result<void> respect_file_limit(Database& db, Writer::Options& options, uint64_t
   return db.exec(pragma.c_str());
 }
 
-// The log's name must be on disk before the first unit in it is acknowledged.
-Result<void> sync_folder(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  auto fd = open_file(folder, O_RDONLY | O_DIRECTORY);
-  if (!fd) return std::unexpected(std::move(fd.error()));
-  if (fsync(fd->get()) != 0) return std::unexpected(errno_error(errno, "sync the store's folder"));
-  return {};
-}
-
 }  // namespace
 
 Writer::Impl::Impl(Database database, Options writer_options)
@@ -70,7 +61,8 @@ Result<std::unique_ptr<Writer>> Writer::start(Database database, Options options
 
   auto wal = open_file(options.path + "-wal", O_RDWR);
   if (!wal) return std::unexpected(std::move(wal.error()));
-  if (auto synced = sync_folder(options.path); !synced)
+  // The log's name must be on disk before the first unit in it is acknowledged.
+  if (auto synced = sync_folder_of(options.path); !synced)
     return std::unexpected(std::move(synced.error()));
 
   auto impl = std::make_unique<Impl>(std::move(database), std::move(options));
