@@ -28,7 +28,7 @@ class ControlAbuseTest : public ControlTest {
 };
 
 TEST_F(ControlAbuseTest, NonsenseGetsAnErrorEach) {
-  start();
+  const Running running = start();
   const std::vector<std::string> lines = {
       "\xff",
       "{\"a\":\"\xc0\xaf\"}",
@@ -62,7 +62,7 @@ TEST_F(ControlAbuseTest, NonsenseGetsAnErrorEach) {
 }
 
 TEST_F(ControlAbuseTest, RandomBytesAndHttp) {
-  start();
+  const Running running = start();
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Client client(socket_path());
     client.send(kit::random_bytes(64 * limits::kKiB, seed));
@@ -76,7 +76,7 @@ TEST_F(ControlAbuseTest, RandomBytesAndHttp) {
 }
 
 TEST_F(ControlAbuseTest, MutatedRequestsNeverKill) {
-  start();
+  const Running running = start();
   const std::string whole =
       request_with_blobs("1", "evict", R"({"session":"s","content":{"$blob":0}})", {"abc\n"}) +
       request("\"two\"", "fs.read", R"({"path":"/a/b","offset":-1,"numbered":true})");
@@ -95,7 +95,7 @@ TEST_F(ControlAbuseTest, MutatedRequestsNeverKill) {
 }
 
 TEST_F(ControlAbuseTest, LineOfTheLimitAndOneMore) {
-  start();
+  const Running running = start();
   const std::string frame = request("1", "evict", R"({"content":""})");
   std::string line = frame;
   line.insert(line.find("\"\"}") + 1,
@@ -122,7 +122,7 @@ TEST_F(ControlAbuseTest, LineOfTheLimitAndOneMore) {
 }
 
 TEST_F(ControlAbuseTest, HugeLineIsRefusedInBoundedMemory) {
-  start();
+  const Running running = start();
   expect_alive();
   const size_t before = resident_bytes();
   Client client(socket_path());
@@ -138,7 +138,7 @@ TEST_F(ControlAbuseTest, HugeLineIsRefusedInBoundedMemory) {
 }
 
 TEST_F(ControlAbuseTest, IdleAndHalfMessages) {
-  start();
+  const Running running = start();
   expect_alive();
   await_connections(0);
   const size_t before = resident_bytes();
@@ -168,7 +168,7 @@ TEST_F(ControlAbuseTest, IdleAndHalfMessages) {
 }
 
 TEST_F(ControlAbuseTest, SlowClientsAreServedAtTheirPace) {
-  start();
+  const Running running = start();
   std::vector<std::unique_ptr<Client>> slow;
   for (int i = 0; i < 200; ++i) slow.push_back(std::make_unique<Client>(socket_path()));
   const std::string message =
@@ -187,7 +187,7 @@ TEST_F(ControlAbuseTest, WhoeverNeverReadsCostsOnlyItself) {
     ++made;
     respond(Reply{R"({"$blob":0})", {bytes}});
   });
-  start();
+  const Running running = start();
   expect_alive();
   const size_t before = resident_bytes();
   std::string all;
@@ -221,7 +221,7 @@ TEST_F(ControlAbuseTest, WhoeverNeverReadsCostsOnlyItself) {
 }
 
 TEST_F(ControlAbuseTest, RefusalsThatNobodyReadsStopToo) {
-  start();
+  const Running running = start();
   Client deaf(socket_path());
   const std::string lines = [] {
     std::string out;
@@ -246,7 +246,7 @@ TEST_F(ControlAbuseTest, RefusalsThatNobodyReadsStopToo) {
 }
 
 TEST_F(ControlAbuseTest, ConnectAndLeave) {
-  start();
+  const Running running = start();
   expect_alive();
   await_connections(0);
   const size_t before = open_descriptors();
@@ -261,13 +261,12 @@ TEST_F(ControlAbuseTest, ConnectAndLeave) {
 }
 
 TEST_F(ControlAbuseTest, AllRequestsTogetherHaveALimit) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request> given, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     given.reset();
     respond(Reply{"{}", {}});
   });
-  start(4);
+  const Running running = start(4);
   std::string items = "0";
   for (int i = 0; i < 500'000; ++i) items += ",0";
   std::vector<std::unique_ptr<Client>> clients;
@@ -286,7 +285,7 @@ TEST_F(ControlAbuseTest, AllRequestsTogetherHaveALimit) {
   EXPECT_GE(held, 1u);
   EXPECT_LE(held, 4u);
   EXPECT_EQ(clients.back()->expect().error_name(), "busy");
-  gate.open();
+  gate_.open();
   for (size_t i = 0; i < held; ++i) EXPECT_EQ(clients[i]->expect().error_name(), "");
   // The room comes back.
   EXPECT_EQ(clients[0]->call(request("2", "evict", "{\"content\":[" + items + "]}")).error_name(),
@@ -294,7 +293,7 @@ TEST_F(ControlAbuseTest, AllRequestsTogetherHaveALimit) {
 }
 
 TEST_F(ControlAbuseTest, UnfinishedLinesHaveALimit) {
-  start();
+  const Running running = start();
   const std::string half(limits::kRequestLineBytes - 1, ' ');
   std::vector<std::unique_ptr<Client>> clients;
   const size_t most = limits::kLineTotalBytes / limits::kRequestLineBytes;
@@ -328,7 +327,7 @@ class Hoard {
 
 TEST_F(ControlAbuseTest, WithoutDescriptorsConnectionsWait) {
   if (sanitized()) GTEST_SKIP() << "the sanitizers open descriptors for their own checks";
-  start();
+  const Running running = start();
   expect_alive();
   await_connections(0);
   std::unique_ptr<Client> one;
@@ -381,7 +380,7 @@ TEST_F(ControlAbuseTest, ForeignUserIsClosedWithoutAByte) {
     ::waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };
-  start();
+  Running running = start();
   EXPECT_EQ(ask_as_nobody(), 11);  // the folder alone keeps others out
   const std::string folder = socket_path().substr(0, socket_path().rfind('/'));
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
@@ -390,9 +389,9 @@ TEST_F(ControlAbuseTest, ForeignUserIsClosedWithoutAByte) {
   EXPECT_EQ(ask_as_nobody(), 0);
   EXPECT_EQ(server().counters().refused, 1u);
   EXPECT_EQ(server().counters().requests, 0u);
-  server_.reset();
+  running.stop();
   options_.allow_uids = {65534};
-  start();
+  const Running again = start();
   ASSERT_EQ(::chmod(socket_path().c_str(), 0666), 0);
   EXPECT_EQ(ask_as_nobody(), 1);
 }

@@ -41,7 +41,7 @@ class ControlBlobsTest : public ControlTest {
 using Texts = std::vector<std::string>;
 
 TEST_F(ControlBlobsTest, EveryShapeArrivesByteForByte) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   for (const auto& [name, text] : kit::all_shapes()) {
     const Received answer =
@@ -54,7 +54,7 @@ TEST_F(ControlBlobsTest, EveryShapeArrivesByteForByte) {
 }
 
 TEST_F(ControlBlobsTest, LargeOnesLieInAFile) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   const std::string small = kit::random_bytes(limits::kBlobMemoryBytes, 1);
   const std::string large = kit::random_bytes(40 * limits::kMiB + 17, 2);
@@ -84,7 +84,7 @@ TEST_F(ControlBlobsTest, LargeOnesLieInAFile) {
 
 TEST_F(ControlBlobsTest, FailedSpoolCostsOneRequest) {
   options_.spool_folder = "/proc/no-such-folder";
-  start();
+  const Running running = start();
   Client client(socket_path());
   const std::string large(5 * limits::kMiB, '\n');
   ASSERT_TRUE(
@@ -106,7 +106,7 @@ TEST_F(ControlBlobsTest, FullDiskIsNoSpace) {
       ::mount("tmpfs", options_.spool_folder.c_str(), "tmpfs", 0, "size=2m,mode=700") != 0) {
     GTEST_SKIP() << "a small file system needs the right to mount: " << std::strerror(errno);
   }
-  start();
+  Running running = start();
   Client client(socket_path());
   const std::string large(8 * limits::kMiB, 'x');
   const Received answer =
@@ -116,12 +116,12 @@ TEST_F(ControlBlobsTest, FullDiskIsNoSpace) {
   EXPECT_EQ(client.call(request_with_blobs("2", "evict", R"({"content":{"$blob":0}})", {fits}))
                 .error_name(),
             "");
-  server_.reset();
+  running.stop();
   EXPECT_EQ(::umount(options_.spool_folder.c_str()), 0);
 }
 
 TEST_F(ControlBlobsTest, BlobsOfARefusedRequestAreNoRequests) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   const std::string hostile = request("666", "status");
   for (const char* method : {"no.such", "status", "evict"}) {
@@ -143,12 +143,11 @@ TEST_F(ControlBlobsTest, BlobsOfARefusedRequestAreNoRequests) {
 }
 
 TEST_F(ControlBlobsTest, UsedUpMemorySpoolsSmallOnesToo) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request> given, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     respond(describe(*given));
   });
-  start(16);
+  const Running running = start(16);
   const std::string blob(limits::kBlobMemoryBytes, 'b');
   std::vector<std::unique_ptr<Client>> clients;
   const std::vector<std::string> blobs(9, blob);
@@ -158,8 +157,8 @@ TEST_F(ControlBlobsTest, UsedUpMemorySpoolsSmallOnesToo) {
         "{\"content\":{\"$blob\":0},\"session\":\"" + std::to_string(i) + "\"}";
     ASSERT_TRUE(clients.back()->send(request_with_blobs("1", "evict", params, blobs)));
   }
-  gate.await_arrivals(8);
-  gate.open();
+  gate_.await_arrivals(8);
+  gate_.open();
   size_t spooled = 0;
   for (auto& client : clients) {
     const Received answer = client->expect();
@@ -172,7 +171,7 @@ TEST_F(ControlBlobsTest, UsedUpMemorySpoolsSmallOnesToo) {
 }
 
 TEST_F(ControlBlobsTest, DescriptorsComeWithTheirRequest) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   const UniqueFd one = file("one");
   const UniqueFd two = file("two");
@@ -190,7 +189,7 @@ TEST_F(ControlBlobsTest, DescriptorsComeWithTheirRequest) {
 
 // The server's thread is kept busy or asleep between, so it reads several sends at once.
 TEST_F(ControlBlobsTest, DescriptorsAreNeverAnotherRequests) {
-  start();
+  const Running running = start();
   const UniqueFd one = file("one");
   const UniqueFd two = file("two");
   for (int round = 0; round < 300; ++round) {
@@ -217,7 +216,7 @@ TEST_F(ControlBlobsTest, DescriptorsAreNeverAnotherRequests) {
 }
 
 TEST_F(ControlBlobsTest, TooManyDescriptorsAreRefusedAndClosed) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   const UniqueFd one = file("one");
   client.call(request("0", "status"));
@@ -233,7 +232,7 @@ TEST_F(ControlBlobsTest, TooManyDescriptorsAreRefusedAndClosed) {
 }
 
 TEST_F(ControlBlobsTest, DescriptorsOfTheDeadAreClosed) {
-  start();
+  const Running running = start();
   const UniqueFd one = file("one");
   expect_alive();
   while (server().counters().connections != 0) std::this_thread::yield();

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "schema/base/hash.h"
 #include "schema/frame.h"
@@ -78,24 +79,6 @@ void ScriptedTarget::call(std::shared_ptr<Request> request, Responder respond) {
 std::string ScriptedTarget::canonical_session(const Peer& peer, std::string_view session) {
   const auto name = names_.find(std::string(session));
   return name != names_.end() ? name->second : ControlTarget::canonical_session(peer, session);
-}
-
-void Gate::arrive_and_wait() {
-  std::unique_lock lock(mutex_);
-  ++arrived_;
-  changed_.notify_all();
-  EXPECT_TRUE(changed_.wait_for(lock, kPatience, [this] { return open_; }));
-}
-
-void Gate::await_arrivals(size_t count) {
-  std::unique_lock lock(mutex_);
-  ASSERT_TRUE(changed_.wait_for(lock, kPatience, [&] { return arrived_ >= count; }));
-}
-
-void Gate::open() {
-  const std::lock_guard lock(mutex_);
-  open_ = true;
-  changed_.notify_all();
 }
 
 std::string Received::id() const {
@@ -217,14 +200,21 @@ bool Client::closed_silently() {
   return buffer_.empty() && ::recv(fd_.get(), &byte, 1, 0) <= 0 && errno != EAGAIN;
 }
 
-void ControlTest::start(unsigned workers) {
+void ControlTest::Running::stop() {
+  test_.gate_.open();
+  test_.server_.reset();
+}
+
+ControlTest::Running ControlTest::start(unsigned workers) {
   options_.path = socket_path();
   if (options_.spool_folder.empty()) options_.spool_folder = folder_.path();
   options_.workers = workers;
   auto bound = ControlServer::bind(target_, options_);
-  ASSERT_TRUE(bound.has_value()) << bound.error().text;
+  // Ends the test: there is nothing to talk to.
+  if (!bound) throw std::runtime_error(bound.error().text);
   server_ = std::move(*bound);
   server_->start();
+  return Running(*this);
 }
 
 void ControlTest::expect_alive() {

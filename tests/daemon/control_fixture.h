@@ -4,11 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +16,7 @@
 #include "daemon/control/control_target.h"
 #include "schema/base/fd.h"
 #include "schema/base/json.h"
+#include "tests/kit/gate.h"
 
 namespace ebla::daemon {
 
@@ -56,20 +55,6 @@ class ScriptedTarget final : public ControlTarget {
   std::map<std::string, std::string> names_;
 };
 
-// Calls wait here until the test lets them go.
-class Gate {
- public:
-  void arrive_and_wait();
-  void await_arrivals(size_t count);  // fails the test after a long while
-  void open();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t arrived_ = 0;
-  bool open_ = false;
-};
-
 struct Received {
   Json line;
   std::vector<std::string> blobs;
@@ -106,7 +91,21 @@ class Client {
 
 class ControlTest : public ::testing::Test {
  protected:
-  void start(unsigned workers = 0);
+  // The server answers while this lives. Handlers run on the server's threads, so what they capture
+  // is declared before. The end opens the gate: a test that fails meanwhile ends too.
+  class [[nodiscard]] Running {
+   public:
+    explicit Running(ControlTest& test) : test_(test) {}
+    ~Running() { stop(); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    void stop();  // before the end
+
+   private:
+    ControlTest& test_;
+  };
+
+  Running start(unsigned workers = 0);
   ControlServer& server() { return *server_; }
   std::string socket_path() const { return folder_.path() + "/ebla/test.sock"; }
   // A new client's request is answered: the server lives.
@@ -115,7 +114,10 @@ class ControlTest : public ::testing::Test {
   TempFolder folder_;
   ScriptedTarget target_;
   ControlServerOptions options_;
-  std::unique_ptr<ControlServer> server_;
+  kit::Gate gate_;  // where handlers may wait
+
+ private:
+  std::unique_ptr<ControlServer> server_;  // while a Running lives
 };
 
 // {"jsonrpc":"2.0","id":ID,"method":"M","params":P} and LF.

@@ -1,5 +1,6 @@
 // Pipelining, the order within a session, cancelling, stopping.
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "schema/base/limits.h"
@@ -48,20 +49,15 @@ class ControlOrderTest : public ControlTest {
     });
   }
 
-  void TearDown() override {
-    server_.reset();
-    late_.clear();
-  }
-
-  std::mutex mutex_;
-  std::vector<std::future<void>> late_;
   Journal journal_;
+  std::mutex mutex_;
+  std::vector<std::future<void>> late_;  // ends by waiting for them
 };
 
 TEST_F(ControlOrderTest, OneSessionIsSerialAndInOrder) {
   answer_late();
   target_.name_sessions({{"id-of-a", "a"}});
-  start();
+  const Running running = start();
   Client client(socket_path());
   std::string all;
   std::vector<std::string> wanted;
@@ -78,7 +74,7 @@ TEST_F(ControlOrderTest, OneSessionIsSerialAndInOrder) {
 
 TEST_F(ControlOrderTest, NoSessionIsTheDefaultOne) {
   answer_late();
-  start();
+  const Running running = start();
   Client client(socket_path());
   ASSERT_TRUE(client.send(evict(0, "", "0") + evict(1, "default", "1") + evict(2, "", "2")));
   for (int i = 0; i < 3; ++i) client.expect();
@@ -87,65 +83,62 @@ TEST_F(ControlOrderTest, NoSessionIsTheDefaultOne) {
 }
 
 TEST_F(ControlOrderTest, OtherSessionsAndReadsOvertake) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request> given, Responder respond) {
-    if (given->params.find("session")->text == "slow") gate.arrive_and_wait();
+    if (given->params.find("session")->text == "slow") gate_.pass();
     respond(Reply{"{}", {}});
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   ASSERT_TRUE(client.send(evict(1, "slow") + evict(2, "slow") + evict(3, "quick") +
                           request("4", "fs.stat", R"({"path":"/","session":"slow"})")));
   std::set<std::string> first = {client.expect().id(), client.expect().id()};
   EXPECT_EQ(first, (std::set<std::string>{"3", "4"}));
-  gate.open();
+  gate_.open();
   EXPECT_EQ(client.expect().id(), "1");
   EXPECT_EQ(client.expect().id(), "2");
 }
 
 TEST_F(ControlOrderTest, SessionIsOpenedBeforeItsFirstUse) {
-  Gate gate;
   target_.on("session.open", [&](std::shared_ptr<Request> given, Responder respond) {
-    if (given->params.find("parent") == nullptr) gate.arrive_and_wait();
+    if (given->params.find("parent") == nullptr) gate_.pass();
     journal_.note("open " + given->params.find("key")->text);
     respond(Reply{"{}", {}});
   });
   answer_late();
-  start();
+  const Running running = start();
   Client client(socket_path());
   ASSERT_TRUE(client.send(request("1", "session.open", R"({"key":"root"})") +
                           request("2", "session.open", R"({"key":"sub","parent":"root"})") +
                           evict(3, "sub", "3") + request("4", "status")));
   EXPECT_EQ(client.expect().id(), "4");
-  gate.open();
+  gate_.open();
   for (const char* id : {"1", "2", "3"}) EXPECT_EQ(client.expect().id(), id);
   EXPECT_EQ(journal_.notes(),
             (std::vector<std::string>{"open root", "open sub", "begin 3", "end 3"}));
 }
 
 TEST_F(ControlOrderTest, TwoClientsShareTheOrder) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request>, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     respond(Reply{"{}", {}});
   });
-  start();
+  const Running running = start();
   Client one(socket_path());
   Client two(socket_path());
   ASSERT_TRUE(one.send(evict(1, "s")));
-  gate.await_arrivals(1);
+  gate_.await_arrivals(1);
   ASSERT_TRUE(two.send(evict(2, "s") + request("3", "status")));
   EXPECT_EQ(two.expect().id(), "3");
-  gate.open();
+  gate_.open();
   EXPECT_EQ(one.expect().id(), "1");
   EXPECT_EQ(two.expect().id(), "2");
 }
 
 TEST_F(ControlOrderTest, ManyPipelinedRequestsAllComeBack) {
-  start();
+  const Running running = start();
   constexpr int kRequests = 20'000;
   Client client(socket_path());
-  std::thread sender([&] {
+  std::jthread sender([&] {
     std::string all;
     for (int i = 0; i < kRequests; ++i) all += request(std::to_string(i), "status");
     EXPECT_TRUE(client.send(all));
@@ -159,34 +152,31 @@ TEST_F(ControlOrderTest, ManyPipelinedRequestsAllComeBack) {
 }
 
 TEST_F(ControlOrderTest, ReadingPausesAtThePipelineLimit) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request>, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     respond(Reply{"{}", {}});
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   const size_t count = limits::kPipelinedRequests + 10;
   std::string all;
   for (size_t i = 0; i < count; ++i) all += evict(static_cast<int>(i), "s");
   ASSERT_TRUE(client.send(all));
-  gate.await_arrivals(1);
+  gate_.await_arrivals(1);
   expect_alive();
   EXPECT_EQ(server().counters().requests, limits::kPipelinedRequests + 1);
-  gate.open();
+  gate_.open();
   for (size_t i = 0; i < count; ++i) client.expect();
 }
 
 TEST_F(ControlOrderTest, CloseCancelsWhatRuns) {
-  Gate begun;
   std::promise<std::shared_ptr<Request>> seen;
   Responder kept;
   target_.on("fs.stat", [&](std::shared_ptr<Request> given, Responder respond) {
     kept = std::move(respond);
     seen.set_value(std::move(given));
   });
-  begun.open();
-  start();
+  const Running running = start();
   auto client = std::make_unique<Client>(socket_path());
   ASSERT_TRUE(client->send(request("1", "fs.stat", R"({"path":"/"})")));
   const std::shared_ptr<Request> given = seen.get_future().get();
@@ -200,44 +190,42 @@ TEST_F(ControlOrderTest, CloseCancelsWhatRuns) {
 TEST_F(ControlOrderTest, WhatWasSentBeforeTheCloseIsRun) {
   // More than are read at once: the rest lies in the socket when the client is gone.
   constexpr size_t kCount = limits::kPipelinedRequests * 3;
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request>, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     respond(Reply{"{}", {}});
   });
-  start();
+  const Running running = start();
   {
     Client client(socket_path());
     for (size_t i = 0; i < kCount; ++i) {
       ASSERT_TRUE(client.send(R"({"jsonrpc":"2.0","method":"evict","params":{"content":"x"}})"
                               "\n"));
     }
-    gate.await_arrivals(1);
+    gate_.await_arrivals(1);
   }
-  gate.open();
-  gate.await_arrivals(kCount);
+  gate_.open();
+  gate_.await_arrivals(kCount);
   while (server().counters().connections != 0) std::this_thread::yield();
 }
 
 TEST_F(ControlOrderTest, StopLetsCallsFinishAndRefusesNewOnes) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request> given, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     EXPECT_FALSE(*given->cancelled);
     respond(Reply{"\"done\"", {}});
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   Client other(socket_path());
   EXPECT_EQ(other.call(request("0", "status")).error_name(), "");
   ASSERT_TRUE(client.send(evict(1, "s") + evict(2, "s")));
-  gate.await_arrivals(1);
-  std::thread stopper([&] { server().stop(60'000); });
+  gate_.await_arrivals(1);
+  std::jthread stopper([&] { server().stop(60'000); });
   // From some moment on the answer is a refusal.
   std::string name;
   while (name.empty()) name = other.call(request("3", "status")).error_name();
   EXPECT_EQ(name, "unavailable");
-  gate.open();
+  gate_.open();
   stopper.join();
   std::map<std::string, Received> answers;
   for (int i = 0; i < 2; ++i) {
@@ -259,23 +247,22 @@ TEST_F(ControlOrderTest, StopHasAnEnd) {
   target_.on("stats", [&](std::shared_ptr<Request>, Responder respond) {
     kept.set_value(std::move(respond));
   });
-  start();
+  Running running = start();
   Client client(socket_path());
   ASSERT_TRUE(client.send(request("1", "fs.stat", R"({"path":"/"})") + request("2", "stats")));
   Responder late = kept.get_future().get();
   server().stop(1);
   EXPECT_FALSE(client.receive().has_value());
-  server_.reset();
+  running.stop();
   late(Reply{"{}", {}});  // after the end of everything: no harm
 }
 
 TEST_F(ControlOrderTest, StopWithQueuesFull) {
-  Gate gate;
   target_.on("evict", [&](std::shared_ptr<Request>, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     respond(Reply{"{}", {}});
   });
-  start(4);
+  const Running running = start(4);
   std::vector<std::unique_ptr<Client>> clients;
   for (int c = 0; c < 20; ++c) {
     clients.push_back(std::make_unique<Client>(socket_path()));
@@ -283,8 +270,8 @@ TEST_F(ControlOrderTest, StopWithQueuesFull) {
     for (int i = 0; i < 40; ++i) all += evict(i, c % 2 == 0 ? "shared" : std::to_string(c));
     ASSERT_TRUE(clients.back()->send(all));
   }
-  gate.await_arrivals(4);
-  std::thread opener([&] { gate.open(); });
+  gate_.await_arrivals(4);
+  std::jthread opener([&] { gate_.open(); });
   server().stop(0);
   opener.join();
   for (auto& client : clients) {

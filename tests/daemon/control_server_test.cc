@@ -10,7 +10,7 @@ namespace ebla::daemon {
 namespace {
 
 TEST_F(ControlTest, AnswersOneLine) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   const Received answer = client.call(request("7", "fs.stat", R"({"path":"/x"})"));
   EXPECT_EQ(answer.id(), "7");
@@ -23,7 +23,7 @@ TEST_F(ControlTest, AnswersOneLine) {
 }
 
 TEST_F(ControlTest, IdComesBackAsItWasWritten) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   const std::string digits(10'000, '3');
   for (const std::string& id : {std::string("1e400"), std::string("-0.10"), digits,
@@ -33,25 +33,24 @@ TEST_F(ControlTest, IdComesBackAsItWasWritten) {
 }
 
 TEST_F(ControlTest, NotificationRunsWithoutAnswer) {
-  Gate ran;
   target_.on("stats", [&](std::shared_ptr<Request>, Responder respond) {
     respond(Reply{"{}", {}});
-    ran.arrive_and_wait();
+    gate_.pass();
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
-  ran.open();
+  gate_.open();
   ASSERT_TRUE(client.send(R"({"jsonrpc":"2.0","method":"stats"})"
                           "\n"));
   // Neither a result nor, of a wrong one, an error.
   ASSERT_TRUE(client.send(R"({"jsonrpc":"2.0","method":"stats","params":{"x":1}})"
                           "\n"));
-  ran.await_arrivals(1);
+  gate_.await_arrivals(1);
   EXPECT_EQ(client.call(request("2", "status")).id(), "2");
 }
 
 TEST_F(ControlTest, BlankLinesAndCrLfAreTaken) {
-  start();
+  const Running running = start();
   Client client(socket_path());
   std::string line = request("1", "status");
   line.insert(line.size() - 1, "\r");
@@ -66,7 +65,7 @@ TEST_F(ControlTest, ErrorsCarryNumberNameAndRetry) {
   target_.on("fs.ls", [](std::shared_ptr<Request>, Responder respond) {
     respond(fail(Code::no_space, "bad \xff text"));
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   const Received missing = client.call(request("1", "fs.stat", R"({"path":"/x"})"));
   EXPECT_EQ(missing.error_name(), "file_not_found");
@@ -86,7 +85,7 @@ TEST_F(ControlTest, ErrorsCarryNumberNameAndRetry) {
 }
 
 TEST_F(ControlTest, EverySlicingOfAMessageIsTheSame) {
-  start();
+  const Running running = start();
   const std::string blob = "bytes\nwith lines\n{\"jsonrpc\"}\n";
   const std::string message =
       request_with_blobs("1", "evict", R"({"content":{"$blob":0}})", {blob}) +
@@ -119,7 +118,7 @@ TEST_F(ControlTest, HelloIsKnownToWhatFollowsAtOnce) {
     if (ours) return respond(Reply{"{}", {}});
     respond(fail(Code::invalid_params, "no client"));
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   ASSERT_TRUE(client.send(request("1", "hello", R"({"client":"c/1","blobs":true})") +
                           request("2", "status") + request("3", "hello") + request("4", "status")));
@@ -141,7 +140,7 @@ TEST_F(ControlTest, BytesGoOutAsBlobs) {
   target_.on("fs.read_bytes", [&](std::shared_ptr<Request>, Responder respond) {
     respond(Reply{R"({"bytes":{"$blob":0},"more":{"$blob":2}})", {bytes, "", "\xff"}});
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   const Received answer = client.call(request("1", "fs.read_bytes", R"({"path":"/x"})"));
   ASSERT_EQ(answer.blobs.size(), 3u);
@@ -151,25 +150,24 @@ TEST_F(ControlTest, BytesGoOutAsBlobs) {
 }
 
 TEST_F(ControlTest, HalfClosedClientGetsItsAnswers) {
-  Gate gate;
   target_.on("stats", [&](std::shared_ptr<Request> given, Responder respond) {
-    gate.arrive_and_wait();
+    gate_.pass();
     EXPECT_FALSE(*given->cancelled);
     respond(Reply{"{}", {}});
   });
-  start();
+  const Running running = start();
   Client client(socket_path());
   ASSERT_TRUE(client.send(request("1", "stats") + request("2", "stats")));
   client.shut_write();
-  gate.await_arrivals(2);
-  gate.open();
+  gate_.await_arrivals(2);
+  gate_.open();
   EXPECT_TRUE(client.receive().has_value());
   EXPECT_TRUE(client.receive().has_value());
   EXPECT_FALSE(client.receive().has_value());
 }
 
 TEST_F(ControlTest, EndInsideARequestIsSaid) {
-  start();
+  const Running running = start();
   for (const std::string& cut :
        {std::string("{\"jsonrpc\""), std::string(R"({"jsonrpc":"2.0","method":"stats","blobs":[9]})"
                                                  "\nfour")}) {
@@ -189,7 +187,7 @@ TEST_F(ControlTest, AnsweringTwiceOrNeverIsOneAnswer) {
   target_.on("status", [](std::shared_ptr<Request>, Responder) {});
   target_.on("session.list",
              [](std::shared_ptr<Request>, Responder) { throw std::runtime_error("planned"); });
-  start();
+  const Running running = start();
   Client client(socket_path());
   EXPECT_EQ(client.call(request("1", "stats")).result().text, "1");
   EXPECT_EQ(client.call(request("2", "status")).error_code(), -32603);
@@ -197,7 +195,7 @@ TEST_F(ControlTest, AnsweringTwiceOrNeverIsOneAnswer) {
 }
 
 TEST_F(ControlTest, SocketGoesWithTheServer) {
-  start();
+  const Running running = start();
   struct stat status{};
   ASSERT_EQ(::stat(socket_path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0600u);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <set>
 #include <thread>
@@ -73,13 +74,14 @@ TEST_F(SessionOrderTest, ClearingDropsWhatWaits) {
 TEST(SessionOrder, KeepsOrderOnManyThreads) {
   constexpr int kNames = 5;
   constexpr int kCalls = 4000;
-  WorkerPool pool;
-  SessionOrder order([&](SessionOrder::Task task) { pool.post(std::move(task)); });
   std::mutex mutex;
   std::condition_variable changed;
   int done = 0;
   std::vector<std::vector<int>> seen(kNames);
   std::set<int> busy;
+  std::optional<SessionOrder> order;
+  WorkerPool pool;
+  order.emplace([&](SessionOrder::Task task) { pool.post(std::move(task)); });
   std::mt19937 random(7);
   pool.start(8);
   std::vector<std::vector<int>> wanted(kNames);
@@ -92,8 +94,8 @@ TEST(SessionOrder, KeepsOrderOnManyThreads) {
       wanted[static_cast<size_t>(name)].push_back(call);
       texts.push_back(std::to_string(name));
     }
-    const auto ticket = order.next_ticket();
-    order.enter(ticket, texts, [&, ticket, names, call] {
+    const auto ticket = order->next_ticket();
+    order->enter(ticket, texts, [&, ticket, names, call] {
       {
         const std::lock_guard lock(mutex);
         for (const int name : names) {
@@ -106,7 +108,7 @@ TEST(SessionOrder, KeepsOrderOnManyThreads) {
         const std::lock_guard lock(mutex);
         for (const int name : names) busy.erase(name);
       }
-      order.leave(ticket);
+      order->leave(ticket);
       const std::lock_guard lock(mutex);
       if (++done == kCalls) changed.notify_all();
     });
@@ -120,10 +122,10 @@ TEST(SessionOrder, KeepsOrderOnManyThreads) {
 }
 
 TEST(WorkerPool, SurvivesATaskThatThrows) {
-  WorkerPool pool;
   std::mutex mutex;
   std::condition_variable changed;
   bool ran = false;
+  WorkerPool pool;
   pool.post([] { throw std::runtime_error("planned"); });
   pool.post([&] {
     const std::lock_guard lock(mutex);

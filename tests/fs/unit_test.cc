@@ -141,13 +141,13 @@ TEST(Pool, ServesAllAndOneDeathDisturbsNoOther) {
 TEST(MountTable, WithoutMounts) {
   const SystemClock clock;
   const auto store = kit::make_model_store(clock);
+  std::atomic<int> told{0};
   auto table = MountTable::create(
       *store, {.fsname = "s", .socket_path = "", .version = "", .forbidden = {}});
   ASSERT_TRUE(table);
   EXPECT_TRUE((*table)->list().empty());
   EXPECT_EQ((*table)->find_for("/x").id, 0U);
   EXPECT_EQ((*table)->tree_path_of("/x"), "");
-  std::atomic<int> told{0};
   (*table)->deliver({}, [&] {
     ++told;
     told.notify_all();

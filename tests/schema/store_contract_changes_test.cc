@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -159,14 +160,14 @@ TEST_P(StoreContract, ACompletionSeesItsOwnChange) {
 
 TEST_P(StoreContract, SyncCompletes) {
   const Session session = make_session(store(), "s-aaaaa");
-  std::atomic<int> before = 0;
+  const auto before = std::make_shared<std::atomic<int>>(0);
   for (int i = 0; i < 50; ++i) {
-    store().commit_eviction(eviction_plan(session, "c" + std::to_string(i), "x"),
-                            {.durability = Durability::ordered},
-                            [&](auto outcome, const ChangeSet&) { before += outcome ? 1 : 0; });
+    store().commit_eviction(
+        eviction_plan(session, "c" + std::to_string(i), "x"), {.durability = Durability::ordered},
+        [before](auto outcome, const ChangeSet&) { *before += outcome ? 1 : 0; });
   }
   ASSERT_TRUE(kit::sync(store()).ok());
-  EXPECT_EQ(before, 50) << "what was committed before is done";
+  EXPECT_EQ(*before, 50) << "what was committed before is done";
   EXPECT_EQ(*store().entry_count(session.folder), 50u);
   EXPECT_TRUE(kit::sync(store()).ok()) << "with nothing to do";
 }

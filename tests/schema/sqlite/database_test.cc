@@ -112,8 +112,8 @@ TEST_F(DatabaseTest, ConnectionsAreGuarded) {
 }
 
 std::vector<std::string> quick_check(const std::string& path) {
-  QuickCheck check;
   std::promise<Result<std::vector<std::string>>> found;
+  QuickCheck check;
   QuickCheck::Options options;
   options.path = path;
   check.start(std::move(options), [&](auto result) { found.set_value(std::move(result)); });
@@ -147,8 +147,8 @@ TEST_F(DatabaseTest, QuickCheckYieldsToTheLogAndGivesUpInTheEnd) {
       ASSERT_TRUE(db.exec("INSERT INTO row VALUES(NULL, zeroblob(9000))"));
     ASSERT_TRUE(db.exec("COMMIT"));
   }
-  QuickCheck check;
   std::promise<Result<std::vector<std::string>>> found;
+  QuickCheck check;
   check.start({.path = folder_.store(),
                .must_yield = [] { return true; },
                .poll = std::chrono::milliseconds(0),

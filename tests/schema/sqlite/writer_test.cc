@@ -6,41 +6,16 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "tests/kit/gate.h"
 #include "tests/schema/sqlite/fixture.h"
 
 namespace ebla::sqlite::test {
 namespace {
 
-// Holds whoever passes until it is opened.
-class Gate {
- public:
-  void pass() {
-    std::unique_lock lock(mutex_);
-    ++arrived_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
-  }
-  void wait_for_arrival(int count = 1) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return arrived_ >= count; });
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-  bool open_ = false;
-};
+using kit::Gate;
 
 class WriterTest : public testing::Test {
  protected:
@@ -74,7 +49,7 @@ TEST_F(WriterTest, AcknowledgedOnlyAfterTheSyncHasEnded) {
   options_.sync = [&](int) { return gate.pass(), 0; };
   auto writer = start_writer(options_);
   auto durable = submit(*writer, insert_unit(1, "a", Durability::durable));
-  gate.wait_for_arrival();
+  gate.await_arrivals();
   // Committed and visible, but not answered.
   Database db = reader();
   EXPECT_EQ(ids(db), std::vector<int64_t>{1});
@@ -93,7 +68,7 @@ TEST_F(WriterTest, OrderedUnitIsSyncedInTheBackground) {
   options_.sync = [&](int) { return gate.pass(), 0; };
   auto writer = start_writer(options_);
   ASSERT_TRUE(put(*writer, 1, "a", Durability::ordered).result);
-  gate.wait_for_arrival();  // hangs, and fails by the runner's time limit, without that sync
+  gate.await_arrivals();
 }
 
 TEST_F(WriterTest, EmptyDurableUnitSyncsWhatWasOrderedBefore) {
@@ -118,7 +93,7 @@ TEST_F(WriterTest, ManyUnitsShareOneTransactionAndOneSync) {
   blocker.options.durability = Durability::ordered;
   blocker.apply = [&](Database&, ChangeSet&) { return gate.pass(), Result<void>{}; };
   auto first = submit(*writer, std::move(blocker));
-  gate.wait_for_arrival();
+  gate.await_arrivals();
   std::vector<std::future<Answer>> answers;
   for (int64_t id = 1; id <= 100; ++id)
     answers.push_back(submit(*writer, insert_unit(id, "x", Durability::durable)));
@@ -133,12 +108,12 @@ TEST_F(WriterTest, ManyUnitsShareOneTransactionAndOneSync) {
 }
 
 TEST_F(WriterTest, UnitThatFailsFailsAlone) {
-  auto writer = start_writer(options_);
   Gate gate;
+  auto writer = start_writer(options_);
   Writer::Unit blocker;
   blocker.apply = [&](Database&, ChangeSet&) { return gate.pass(), Result<void>{}; };
   auto first = submit(*writer, std::move(blocker));
-  gate.wait_for_arrival();
+  gate.await_arrivals();
   auto good = submit(*writer, insert_unit(1, "a", Durability::durable));
   Writer::Unit bad = insert_unit(2, "half", Durability::durable);
   bad.apply = [inner = std::move(bad.apply)](Database& db, ChangeSet& changes) mutable {
@@ -263,34 +238,34 @@ TEST_F(WriterTest, ManyClientsAtOnce) {
 }
 
 TEST_F(WriterTest, IdleWorkRunsUntilItIsDoneAndAgainAfterTheNextCommit) {
-  auto writer = start_writer(options_);
   Gate gate;
   gate.open();
   std::atomic<int> left = 3;
+  auto writer = start_writer(options_);
   writer->add_idle("count", [&](Database& db, ChangeSet&) -> Result<bool> {
     if (auto done = db.exec("UPDATE row SET bytes = x'00' WHERE id = 1"); !done)
       return std::unexpected(done.error());
     gate.pass();
     return --left > 0;
   });
-  gate.wait_for_arrival(3);
+  gate.await_arrivals(3);
   ASSERT_TRUE(put(*writer, 1, "a").result);
-  gate.wait_for_arrival(4);
+  gate.await_arrivals(4);
   ASSERT_TRUE(writer->stop());
 }
 
 TEST_F(WriterTest, IdleWorkThatFailsIsRolledBack) {
-  auto writer = start_writer(options_);
   Gate gate;
   gate.open();
+  auto writer = start_writer(options_);
   writer->add_idle("fail", [&](Database& db, ChangeSet&) -> Result<bool> {
     EXPECT_TRUE(db.exec("INSERT INTO row VALUES(9, x'00')"));
     gate.pass();
     return fail(Code::io_error, "half way");
   });
-  gate.wait_for_arrival();
+  gate.await_arrivals();
   ASSERT_TRUE(put(*writer, 1, "a").result);
-  gate.wait_for_arrival(2);
+  gate.await_arrivals(2);
   ASSERT_TRUE(writer->stop());
   Database db = reader();
   EXPECT_EQ(ids(db), std::vector<int64_t>{1});
