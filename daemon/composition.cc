@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/version.h"
+#include "schema/base/host_path.h"
 #include "schema/base/log.h"
 #include "schema/sqlite/open.h"
 
@@ -17,11 +18,6 @@ namespace {
 constexpr std::chrono::milliseconds kUnmountPatience(1000);
 constexpr int kCallPatienceMs = 500;
 constexpr std::chrono::milliseconds kSyncPatience(2000);
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // Everything committed is on disk, or why not.
 Result<void> sync_store(Store& store) {

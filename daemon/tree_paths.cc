@@ -66,11 +66,13 @@ std::string tombstone_text(const Tombstone& stone) {
 
 // Why a path is not there; empty when nothing is known.
 std::string removal(Store& store, const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {};
-  auto folder = resolve(store, slash == 0 ? "/" : path.substr(0, slash));
+  auto elements = split_path(path);
+  if (!elements || elements->empty()) return {};
+  const std::string name = std::move(elements->back());
+  elements->pop_back();
+  auto folder = resolve(store, join_path(*elements));
   if (!folder) return {};
-  auto stone = store.tombstone(folder->ino, path.substr(slash + 1));
+  auto stone = store.tombstone(folder->ino, name);
   return stone && *stone ? tombstone_text(**stone) : std::string();
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "fs/mountinfo.h"
+#include "schema/base/host_path.h"
 
 namespace ebla::fs {
 namespace {
@@ -44,7 +45,7 @@ Result<MountFolder> MountFolder::prepare(const std::string& directory) {
   if (::mkdir(directory.c_str(), kMadeMode) == 0) {
     out.made_ = true;
   } else if (errno == ENOENT) {
-    const std::string parent = std::filesystem::path(directory).parent_path().string();
+    const std::string parent = folder_of(directory);
     return failed(fmt::format("the folder {} does not exist: run 'mkdir -p {}'", parent, parent));
   } else if (errno == ENOTDIR) {
     return failed(fmt::format("a part of {} is not a folder: choose another path", directory));

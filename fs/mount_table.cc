@@ -19,6 +19,7 @@
 #include "fs/mountinfo.h"
 #include "fs/pool.h"
 #include "fs/runner.h"
+#include "schema/base/host_path.h"
 #include "schema/base/log.h"
 #include "schema/path.h"
 
@@ -69,9 +70,8 @@ Result<void> list_once(const std::string& directory) {
 // mounted on it: that may be dead.
 std::string resolve_mount_point(std::string path) {
   for (int links = 0; links < 8; ++links) {
-    const size_t slash = path.rfind('/');
-    const std::string parent = resolved_path(slash == 0 ? "/" : path.substr(0, slash));
-    const std::string here = (parent == "/" ? "" : parent) + path.substr(slash);
+    const std::string parent = resolved_path(folder_of(path));
+    const std::string here = (parent == "/" ? "" : parent) + path.substr(path.rfind('/'));
     std::string target(PATH_MAX, '\0');
     const ssize_t n = ::readlink(here.c_str(), target.data(), target.size());
     if (n <= 0) return here;

@@ -1,14 +1,11 @@
 // "Did you mean": the nearest name to a mistyped one.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string_view>
 
 namespace ebla::tools {
 
-// Insertions, removals, replacements and swaps of neighbours between the two.
-size_t edit_distance(std::string_view a, std::string_view b);
 // The nearest candidate, if it is near enough to be what was meant; else empty.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
 

@@ -11,18 +11,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "schema/base/host_path.h"
 #include "schema/base/limits.h"
 
 namespace ebla::daemon {
 namespace {
 
 constexpr size_t kPathBytes = sizeof(sockaddr_un::sun_path) - 1;  // 107 and the closing NUL
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};

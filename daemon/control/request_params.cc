@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "schema/base/edit_distance.h"
 #include "schema/base/limits.h"
 #include "schema/base/utf8.h"
 
@@ -141,21 +142,6 @@ std::string taken_by(const rpc::Method& method) {
   return fmt::format("{} takes {}", method.name, names);
 }
 
-// Levenshtein distance; both are short.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 std::string quoted(std::string_view text) {
@@ -192,10 +178,12 @@ std::optional<Error> check_params(const rpc::Method& method, const Json& params,
 Error unknown_method(std::string_view name) {
   std::string text = fmt::format("unknown method {}", quoted(name));
   if (name.size() <= kNearNameBytes) {
-    const auto near = std::ranges::min_element(
-        rpc::methods(), {}, [&](const rpc::Method& method) { return distance(name, method.name); });
+    const auto near = std::ranges::min_element(rpc::methods(), {}, [&](const rpc::Method& method) {
+      return edit_distance(name, method.name);
+    });
     const size_t most = std::max<size_t>(2, near->name.size() / 3);
-    if (distance(name, near->name) <= most) text += fmt::format(": did you mean {}?", near->name);
+    if (edit_distance(name, near->name) <= most)
+      text += fmt::format(": did you mean {}?", near->name);
   }
   return {Code::method_not_found, std::move(text)};
 }

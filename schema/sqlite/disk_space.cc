@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "schema/base/fd.h"
+#include "schema/base/host_path.h"
 #include "schema/base/limits.h"
 
 namespace ebla::sqlite {
@@ -23,12 +24,6 @@ Writer::DiskFree ask_system(const std::string& folder) {
   }
   const uint64_t blocks = geteuid() == 0 ? info.f_bfree : info.f_bavail;
   return {blocks * info.f_frsize, info.f_blocks * info.f_frsize};
-}
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 uint64_t saturating_add(uint64_t a, uint64_t b) {

@@ -14,16 +14,12 @@
 #include <system_error>
 #include <utility>
 
+#include "schema/base/host_path.h"
 #include "schema/sqlite/migrations.h"
 #include "schema/sqlite/store_file.h"
 
 namespace ebla::sqlite {
 namespace {
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // Two names of one store must meet at one lock and one log: symbolic links are followed here.
 std::string resolved(const std::string& path) {

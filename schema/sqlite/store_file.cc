@@ -14,6 +14,7 @@
 #include <memory>
 #include <string_view>
 
+#include "schema/base/host_path.h"
 #include "schema/sqlite/database.h"
 #include "schema/sqlite/migrations.h"
 
@@ -242,7 +243,7 @@ Result<void> create_store(const std::string& path) {
 }
 
 Result<void> sync_folder_of(const std::string& path) {
-  auto folder = open_file(path.substr(0, path.rfind('/') + 1), O_RDONLY | O_DIRECTORY);
+  auto folder = open_file(folder_of(path), O_RDONLY | O_DIRECTORY);
   if (!folder) return std::unexpected(std::move(folder.error()));
   if (fsync(folder->get()) != 0)
     return std::unexpected(errno_error(errno, "sync the folder of the store"));

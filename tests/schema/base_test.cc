@@ -7,8 +7,10 @@
 #include <set>
 #include <string>
 
+#include "schema/base/edit_distance.h"
 #include "schema/base/fd.h"
 #include "schema/base/hash.h"
+#include "schema/base/host_path.h"
 #include "schema/base/result.h"
 #include "schema/base/utf8.h"
 
@@ -88,6 +90,22 @@ TEST(Fd, ReadsAndWritesInFull) {
   EXPECT_EQ(std::string(buffer, 11), "hello world");
   EXPECT_EQ(open_file("/nonexistent/x", O_RDONLY).error().code, Code::file_not_found);
   EXPECT_EQ(read_file("/proc/self/maps", 1).error().code, Code::too_large);
+}
+
+TEST(HostPath, FolderOfTheLastElement) {
+  EXPECT_EQ(folder_of("/a/b/c"), "/a/b");
+  EXPECT_EQ(folder_of("/a"), "/");
+  EXPECT_EQ(folder_of("/"), "/");
+  EXPECT_EQ(folder_of("a/b"), "a");
+  EXPECT_EQ(folder_of("a"), ".");
+}
+
+TEST(EditDistance, CountsSwapsOnce) {
+  EXPECT_EQ(edit_distance("evict", "evict"), 0u);
+  EXPECT_EQ(edit_distance("evict", "evcit"), 1u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("abc", ""), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
 }
 
 }  // namespace

@@ -101,13 +101,6 @@ TEST(Parse, NumbersAreWholeAndInRange) {
   EXPECT_EQ(parsed({"read", "/x"}).number("offset").value(), std::nullopt);
 }
 
-TEST(Suggest, DistanceCountsSwapsOnce) {
-  EXPECT_EQ(edit_distance("evict", "evict"), 0U);
-  EXPECT_EQ(edit_distance("evict", "evcit"), 1U);
-  EXPECT_EQ(edit_distance("", "abc"), 3U);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
-}
-
 TEST(Suggest, NothingNearGivesNothing) {
   const std::vector<std::string_view> names = {"ls", "stat", "stats", "status"};
   EXPECT_EQ(nearest("xx", names), "");
