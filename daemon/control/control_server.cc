@@ -108,6 +108,7 @@ struct ControlServer::Impl {
   std::atomic<uint64_t> open_count{0};
   std::atomic<uint64_t> accepted_count{0};
   std::atomic<uint64_t> refused_count{0};
+  std::atomic<uint64_t> failed_count{0};
 };
 
 bool ControlServer::Impl::watch(int fd, uint64_t key, uint32_t events, bool known) {
@@ -137,6 +138,7 @@ bool ControlServer::Impl::accept_one() {
     if (errno == EINTR || errno == ECONNABORTED) return true;
     if (errno == EAGAIN) return false;
     // Out of descriptors or memory. The listener would report itself ready for ever.
+    failed_count.fetch_add(1);
     if (!std::exchange(accept_warned, true)) {
       log::warning("control socket: {}", errno_error(errno, "new connections wait").text);
     }
@@ -322,8 +324,8 @@ void ControlServer::stop(int patience_ms) {
 
 ControlCounters ControlServer::counters() const {
   const ControlCore& core = *impl_->core;
-  return {impl_->open_count.load(), impl_->accepted_count.load(), impl_->refused_count.load(),
-          core.requests.load(), core.errors.load()};
+  return {impl_->open_count.load(),   impl_->accepted_count.load(), impl_->refused_count.load(),
+          impl_->failed_count.load(), core.requests.load(),         core.errors.load()};
 }
 
 }  // namespace ebla::daemon

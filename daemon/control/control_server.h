@@ -26,6 +26,7 @@ struct ControlCounters {
   uint64_t connections = 0;  // open now
   uint64_t accepted = 0;
   uint64_t refused = 0;  // foreign uid or too many
+  uint64_t failed = 0;   // accepts for which descriptors or memory were wanting
   uint64_t requests = 0;
   uint64_t errors = 0;
 };
