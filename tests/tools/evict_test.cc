@@ -156,6 +156,8 @@ TEST_F(EvictTest, NothingIsLostOnAWrongCommandLine) {
                                              {"evict", "--limt-tokens", "5"},
                                              {"evict", "--id"},
                                              {"evict", "--limit-tokens=0"},
+                                             {"evict", "--kind", "robot"},
+                                             {"evict", "--kind", ""},
                                              {"evict", "--id", "\xff"}}) {
     const Ran ran = command(words, bytes, true).run();
     EXPECT_EQ(ran.status, kExitUsage) << words.back();

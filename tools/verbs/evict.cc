@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "schema/base/json.h"
 #include "schema/base/limits.h"
+#include "schema/model.h"
 #include "tools/content.h"
 #include "tools/places.h"
 #include "tools/text.h"
@@ -29,7 +31,20 @@ Result<UniqueFd> open_source(Call& call) {
   return open_file(operands.front(), O_RDONLY);
 }
 
+// The daemon would refuse it too, but as a call that failed, and this is a wrong command line.
+Result<void> check_kind(const Call& call) {
+  const std::string* kind = call.args.find("kind");
+  if (kind == nullptr || *kind == artifact_kind_name(ArtifactKind::tool_result) ||
+      *kind == artifact_kind_name(ArtifactKind::human)) {
+    return {};
+  }
+  return fail(Code::usage, fmt::format("--kind is tool_result or human, not {}", printable(*kind)));
+}
+
 Result<std::string> evict_params(const Call& call, const Content& content) {
+  if (auto checked = check_kind(call); !checked) {
+    return std::unexpected(checked.error());
+  }
   JsonWriter params;
   params.begin_object();
   params.key("content").raw(content.in_memory() ? R"({"$blob":0})" : R"({"$fd":0})");
