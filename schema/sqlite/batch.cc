@@ -46,6 +46,7 @@ void Writer::Impl::write(Lock& lock) {
   writing = true;
   if (failed && std::chrono::steady_clock::now() >= last_retry + kRetryPause) recover(lock);
   if (!failed) bound_log(lock);
+  if (!failed && !queue.empty()) make_room(lock);
   if (failed) {
     refuse_queue(lock, *failed);
   } else if (!queue.empty()) {
@@ -85,6 +86,13 @@ std::optional<Writer::Impl::Pending> Writer::Impl::next_unit(Lock& lock) {
   return std::nullopt;
 }
 
+void Writer::Impl::put_back(Lock& lock, std::vector<Pending>& batch) {
+  lock.lock();
+  queue.push_front(std::move(batch.back()));
+  lock.unlock();
+  batch.pop_back();
+}
+
 void Writer::Impl::write_batch(Lock& lock) {
   std::vector<Pending> batch;
   const uint64_t revision = committed_revision;
@@ -96,7 +104,8 @@ void Writer::Impl::write_batch(Lock& lock) {
 
 Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pending>& batch,
                                                     uint64_t revision, bool log_pinned) {
-  const bool room = room_for_growth();
+  const bool room = space.admit_growth();
+  const uint64_t pages_before = page_count();
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.unit_ms);
   const int64_t written_before = pages_written();
   bool begun = false;
@@ -114,6 +123,14 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
     if (pending.unit.growth && !room) {
       pending.result = fail(Code::no_space, space.text());
       continue;
+    }
+    if (pending.unit.growth && begun) {
+      // This transaction may have taken the room: what is left is judged when it has ended.
+      look_at_space(pages_before);
+      if (!space.above_low_mark()) {
+        put_back(lock, batch);
+        break;
+      }
     }
     if (pending.unit.growth && log_pinned) {
       pending.result = std::unexpected(pinned_error());

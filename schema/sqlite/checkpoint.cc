@@ -39,7 +39,8 @@ uint32_t big_endian(const char* at) {
 // The open file below the connection: what is done to it goes the way of SQLite's own calls.
 Result<sqlite3_file*> database_file(sqlite3* db) {
   sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) !=
+          SQLITE_OK ||
       file == nullptr || file->pMethods == nullptr) {
     return fail(Code::io_error, "the store has no open file");
   }
@@ -150,12 +151,32 @@ void Writer::Impl::release_held() {
   queue = std::exchange(held, {});
 }
 
-bool Writer::Impl::room_for_growth() {
-  if (space.growth_allowed()) return true;
-  const auto pages = db.scalar("PRAGMA freelist_count");
-  if (!pages) return false;
-  space.note_free_pages(static_cast<uint64_t>(*pages) * page_bytes);
-  return space.growth_allowed();
+uint64_t Writer::Impl::page_count() {
+  return static_cast<uint64_t>(db.scalar("PRAGMA page_count").value_or(0));
+}
+
+// By the holder of the write role. What a transaction has made since it had `pages_before` pages
+// goes to the log first: it needs its room twice.
+void Writer::Impl::look_at_space(uint64_t pages_before) {
+  const uint64_t pages = page_count();
+  const auto free_pages = static_cast<uint64_t>(db.scalar("PRAGMA freelist_count").value_or(0));
+  space.note_free_pages(free_pages * page_bytes);
+  struct stat info{};
+  if (stat(options.path.c_str(), &info) != 0) return;
+  const uint64_t bytes = pages * page_bytes;
+  const uint64_t made = pages - std::min(pages, pages_before);
+  space.note_owed(bytes - std::min(bytes, static_cast<uint64_t>(info.st_size)) +
+                  made * frame_bytes);
+}
+
+// By the holder of the write role, outside a transaction. The log may be what fills the disk, and
+// it can be emptied.
+void Writer::Impl::make_room(Lock& lock) {
+  lock.unlock();
+  look_at_space(page_count());
+  const bool enough = space.above_low_mark();
+  lock.lock();
+  if (!enough && log_frames > 0) (void)run_checkpoint(lock, SQLITE_CHECKPOINT_TRUNCATE, 0);
 }
 
 int64_t Writer::Impl::pages_written() const {
@@ -242,6 +263,7 @@ Result<void> Writer::Impl::run_checkpoint(Lock& lock, int mode, int wait_ms) {
   if (frames >= 0 && backfilled >= 0) {
     log_frames = static_cast<uint64_t>(frames);
     backfilled_frames = static_cast<uint64_t>(backfilled);
+    if (backfilled == frames) space.note_owed(0);
   }
   if (lost_pages) ++failed_syncs;
   note_checkpoint(result, lost_pages);

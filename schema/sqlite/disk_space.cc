@@ -50,16 +50,25 @@ Writer::DiskFree DiskSpace::look() const {
   return disk_free_(folder_);
 }
 
-bool DiskSpace::open_locked(const Writer::DiskFree& disk) const {
-  const uint64_t room = saturating_add(disk.free_bytes, free_page_bytes_);
-  return full_ ? room > high_bytes_ : room >= low_bytes_;
+uint64_t DiskSpace::room() const {
+  const uint64_t room = saturating_add(look().free_bytes, free_page_bytes_);
+  return room - std::min(room, owed_bytes_);
 }
 
-bool DiskSpace::growth_allowed() {
-  const Writer::DiskFree disk = look();
+bool DiskSpace::growth_allowed() const {
   const std::lock_guard lock(mutex_);
-  full_ = !open_locked(disk);
+  return full_ ? room() > high_bytes_ : room() >= low_bytes_;
+}
+
+bool DiskSpace::admit_growth() {
+  const std::lock_guard lock(mutex_);
+  full_ = full_ ? room() <= high_bytes_ : room() < low_bytes_;
   return !full_;
+}
+
+bool DiskSpace::above_low_mark() const {
+  const std::lock_guard lock(mutex_);
+  return room() >= low_bytes_;
 }
 
 void DiskSpace::note_full() {
@@ -70,6 +79,11 @@ void DiskSpace::note_full() {
 void DiskSpace::note_free_pages(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   free_page_bytes_ = bytes;
+}
+
+void DiskSpace::note_owed(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  owed_bytes_ = bytes;
 }
 
 uint64_t DiskSpace::reserve_bytes() const {

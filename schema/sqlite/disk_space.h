@@ -16,14 +16,18 @@ class DiskSpace {
  public:
   explicit DiskSpace(const Writer::Options& options);
 
-  // Looks at the file system. Growth is refused below the low mark and accepted again above the
-  // high one; free pages of the database count as room. On a small file system the marks and the
-  // reserve are at most 1/16, 1/8 and 1/16 of it.
-  bool growth_allowed();
+  // All look at the file system. Growth is refused below the low mark and accepted again above the
+  // high one; free pages of the database count as room, what the log owes it does not. On a small
+  // file system the marks and the reserve are at most 1/16, 1/8 and 1/16 of it.
+  bool growth_allowed() const;
+  bool admit_growth();  // the writer's question: what it is told holds until the high mark
+  bool above_low_mark() const;
   // The system has just refused a write: refused until there is room above the high mark.
   void note_full();
-  // Bytes of free pages within the database, as the writer last saw them.
+  // As the writer last saw them: bytes of free pages within the database, and bytes that it will
+  // grow by when the log is taken over.
   void note_free_pages(uint64_t bytes);
+  void note_owed(uint64_t bytes);
 
   uint64_t reserve_bytes() const;  // what it is meant to hold
   bool drop_reserve();             // true: there was one, and its room is free now
@@ -34,7 +38,7 @@ class DiskSpace {
 
  private:
   Writer::DiskFree look() const;
-  bool open_locked(const Writer::DiskFree& disk) const;
+  uint64_t room() const;  // mutex held
 
   const std::string folder_;
   const std::string reserve_path_;
@@ -44,6 +48,7 @@ class DiskSpace {
   uint64_t low_bytes_;
   uint64_t high_bytes_;
   uint64_t free_page_bytes_ = 0;
+  uint64_t owed_bytes_ = 0;
   bool full_ = false;
   bool reserved_ = false;
 };

@@ -63,6 +63,7 @@ struct Writer::Impl {
   void write(Lock& lock);
   void write_batch(Lock& lock);
   std::optional<Pending> next_unit(Lock& lock);
+  void put_back(Lock& lock, std::vector<Pending>& batch);
   Outcome run_transaction(Lock& lock, std::vector<Pending>& batch, uint64_t revision,
                           bool log_pinned);
   bool run_unit(Pending& pending);
@@ -92,7 +93,9 @@ struct Writer::Impl {
   bool pass_due(SteadyTime now) const;
   void passive_pass(Lock& lock, Database& connection);
   void release_held();
-  bool room_for_growth();
+  uint64_t page_count();
+  void look_at_space(uint64_t pages_before);
+  void make_room(Lock& lock);
   int64_t pages_written() const;
   uint64_t log_bytes() const { return log_frames * frame_bytes; }
   bool over_soft() const;

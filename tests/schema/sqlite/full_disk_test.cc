@@ -10,6 +10,8 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <future>
+#include <vector>
 
 #include "schema/base/fd.h"
 #include "tests/schema/sqlite/fixture.h"
@@ -141,6 +143,49 @@ TEST_F(SmallDisk, FilledByTheStoreItself) {
     // Removals go on, and free enough for growth to go on.
     for (int i = 0; i < 30; ++i) {
       ASSERT_TRUE(remove(*writer, kept.back()).result);
+      kept.pop_back();
+    }
+    const Answer again = put(*writer, 5000, "room again");
+    ASSERT_TRUE(again.result) << again.result.error().text;
+    kept.push_back(5000);
+    ASSERT_TRUE(writer->stop());
+  }
+  Database db = open_database(folder_.store());
+  EXPECT_EQ(ids(db), kept);
+}
+
+// Several of them share a transaction, and the log is long: whatever it holds must still find its
+// place in the database, or nothing could be removed any more.
+TEST_F(SmallDisk, FilledByManyUnitsAtOnce) {
+  Writer::Options options;
+  options.path = folder_.store();
+  std::vector<int64_t> kept;
+  {
+    auto writer = start_writer(options);
+    bool full = false;
+    for (int64_t id = 1; !full; id += 6) {
+      ASSERT_LT(id, 100);
+      std::vector<std::future<Answer>> answers;
+      for (int64_t i = id; i < id + 6; ++i) {
+        answers.push_back(
+            submit(*writer, insert_unit(i, sample_bytes(kMiB, 1), Durability::durable)));
+      }
+      for (int64_t i = id; auto& one : answers) {
+        const Answer answer = one.get();
+        if (answer.result) {
+          kept.push_back(i);
+        } else {
+          EXPECT_EQ(answer.result.error().code, Code::no_space) << answer.result.error().text;
+          full = true;
+        }
+        ++i;
+      }
+    }
+    EXPECT_GE(kept.size(), 12u) << "half of the disk";
+    EXPECT_EQ(writer->health().name, "no_space");
+    while (kept.size() > 4) {
+      const Answer removed = remove(*writer, kept.back());
+      ASSERT_TRUE(removed.result) << removed.result.error().text;
       kept.pop_back();
     }
     const Answer again = put(*writer, 5000, "room again");
