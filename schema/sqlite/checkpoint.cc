@@ -2,9 +2,8 @@
 //
 // Versions of SQLite before 3.51.3 can damage a database when a checkpoint starts on a log that is
 // already drained while the writer starts it anew. Therefore: one checkpoint at a time; a PASSIVE
-// pass starts only when something was committed since the last one ended, so that the log is not
-// drained; RESTART and TRUNCATE are run by the holder of the write role, who cannot write
-// meanwhile.
+// pass starts only while the log holds frames that were committed after what the last one took
+// over; RESTART and TRUNCATE are run by the holder of the write role, who cannot write meanwhile.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -318,6 +317,7 @@ void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
   // The writer may have emptied the log while this thread waited for its turn.
   if (!pass_due(std::chrono::steady_clock::now())) return;
   const uint32_t sequence = log_sequence;
+  const uint64_t counted = frames_since_pass;
   lock.unlock();
   int frames = -1;
   int backfilled = -1;
@@ -340,7 +340,7 @@ void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
   note_checkpoint(result, lost_pages);
   if (failed) work.notify_one();
   if (!result || frames < 0) return;
-  frames_since_pass = 0;
+  frames_since_pass -= counted;  // what was committed meanwhile counts towards the next
   // As soon as a pass has taken over everything, the writer may have begun a new log.
   if (sequence == log_sequence) backfilled_frames = static_cast<uint64_t>(std::max(backfilled, 0));
   // A flood never lets a pass reach the end of the log: the writer does the small rest.

@@ -147,7 +147,7 @@ struct Writer::Impl {
 
   uint64_t log_frames = 0;         // in the log now
   uint64_t backfilled_frames = 0;  // of them, in the database
-  uint64_t frames_since_pass = 0;  // committed since the last checkpoint ended
+  uint64_t frames_since_pass = 0;  // counted since the last checkpoint began
   bool restart_wanted = false;
   SteadyTime next_pass;  // not before: after a pass that failed
   SteadyTime next_held;  // when held units are looked at again

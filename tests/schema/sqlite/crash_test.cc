@@ -1,11 +1,14 @@
 // Every point of a scripted workload at which the disk can fail or the machine can stop: the store
 // opens again, is whole, holds everything that was acknowledged, and nothing out of its order.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
+#include "tests/kit/gate.h"
 #include "tests/schema/sqlite/fault_vfs.h"
 #include "tests/schema/sqlite/fixture.h"
 
@@ -169,7 +172,68 @@ TEST_F(CrashTest, NoPassBeginsOnADrainedLog) {
   for (auto& client : clients) client.join();
   ASSERT_TRUE(writer->stop());
   writer.reset();
+  EXPECT_GT(disk.passes(), 0u);
   EXPECT_EQ(disk.drained_passes(), 0u);
+}
+
+// That the tests around this one would see it.
+TEST_F(CrashTest, APassOnADrainedLogIsSeen) {
+  const std::string path = folder_.path() + "/store";
+  make_database(path);
+  FaultVfs disk(folder_.path());
+  Database db = open_database(path);
+  ASSERT_TRUE(db.exec("INSERT INTO row VALUES(1, x'00')"));
+  std::jthread([&] {
+    pthread_setname_np(pthread_self(), FaultVfs::kPassThread);
+    EXPECT_TRUE(db.exec("PRAGMA wal_checkpoint(PASSIVE)"));
+    EXPECT_EQ(disk.drained_passes(), 0u);
+    EXPECT_TRUE(db.exec("PRAGMA wal_checkpoint(PASSIVE)"));
+  }).join();
+  EXPECT_EQ(disk.passes(), 2u);
+  EXPECT_EQ(disk.drained_passes(), 1u);
+}
+
+// A pass takes over a transaction that the writer has committed and not yet counted. When it is
+// counted then, that is no reason for another pass.
+TEST_F(CrashTest, ACommitCountedAfterThePassThatTookItBeginsNone) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = folder_.path() + "/store" + std::to_string(round);
+    make_database(path);
+    kit::Gate before_pass;
+    kit::Gate after_pass;
+    kit::Gate after_commit;
+    after_pass.open();
+    std::atomic<bool> hold = false;
+    FaultVfs disk(folder_.path());
+    disk.at_moment = [&](FaultVfs::Moment moment) {
+      if (moment == FaultVfs::Moment::pass_begins) before_pass.pass();
+      if (moment == FaultVfs::Moment::pass_ended) after_pass.pass();
+      if (moment == FaultVfs::Moment::committed && hold.exchange(false)) after_commit.pass();
+    };
+    Writer::Options options;
+    options.path = path;
+    options.checkpoint_frames = 1;
+    options.reserve_bytes = 0;
+    options.sync = [&](int) { return disk.sync_log(path + "-wal"); };
+    auto writer = start_writer(options);
+    ASSERT_TRUE(put(*writer, 1, "makes a pass due").result);
+    before_pass.await_arrivals();
+    hold = true;
+    auto late = submit(*writer, insert_unit(2, "is counted late", Durability::durable));
+    after_commit.await_arrivals();
+    before_pass.open();
+    after_pass.await_arrivals();
+    after_commit.open();
+    ASSERT_TRUE(late.get().result);
+    // Nothing is to happen. A pass that is wrong would begin now.
+    for (int i = 0; i < 500 && disk.passes() == 1; ++i) std::this_thread::yield();
+    EXPECT_EQ(disk.passes(), 1u);
+    ASSERT_TRUE(put(*writer, 3, "another").result);
+    after_pass.await_arrivals(2);
+    ASSERT_TRUE(writer->stop());
+    writer.reset();
+    ASSERT_EQ(disk.drained_passes(), 0u) << "round " << round;
+  }
 }
 
 TEST_F(CrashTest, PowerCutAtEveryOperation) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "schema/base/fd.h"
 
@@ -110,10 +111,7 @@ FaultVfs::FaultVfs(std::string folder) : folder_(std::move(folder)) {
     return rc;
   };
   methods_.xShmLock = [](sqlite3_file* f, int offset, int n, int flags) {
-    constexpr int kCheckpointLock = 1;
-    if (offset == kCheckpointLock && (flags & SQLITE_SHM_LOCK) != 0)
-      Handle::of(f).owner->look_at_checkpoint();
-    return Handle::io(f)->xShmLock(Handle::real_of(f), offset, n, flags);
+    return Handle::of(f).owner->lock_log(Handle::of(f), offset, n, flags);
   };
   methods_.xShmBarrier = [](sqlite3_file* f) { Handle::io(f)->xShmBarrier(Handle::real_of(f)); };
   methods_.xShmUnmap = [](sqlite3_file* f, int remove) {
@@ -161,20 +159,46 @@ bool FaultVfs::fired() const {
   return fired_;
 }
 
+uint64_t FaultVfs::passes() const {
+  const std::lock_guard lock(mutex_);
+  return passes_;
+}
+
 uint64_t FaultVfs::drained_passes() const {
   const std::lock_guard lock(mutex_);
   return drained_passes_;
 }
 
 // The layout is SQLite's: mxFrame at 16 in the header, nBackfill behind the two copies of it.
-void FaultVfs::look_at_checkpoint() {
-  char name[16] = {};
-  pthread_getname_np(pthread_self(), name, sizeof name);
-  if (std::string_view(name) != "ebla-checkpoint") return;
+void FaultVfs::look_at_log() {
   const std::lock_guard lock(mutex_);
+  ++passes_;
   if (log_index_ == nullptr) return;
   const auto* words = static_cast<const volatile uint32_t*>(log_index_);
   if (words[24] >= words[4]) ++drained_passes_;
+}
+
+int FaultVfs::lock_log(Handle& handle, int offset, int count, int flags) {
+  constexpr int kWriteLock = 0;
+  constexpr int kCheckpointLock = 1;
+  constexpr int kFirstReadLock = 3;
+  thread_local bool has_written = false;
+  const bool taken = (flags & SQLITE_SHM_LOCK) != 0;
+  char name[16] = {};
+  pthread_getname_np(pthread_self(), name, sizeof name);
+  const bool pass = std::string_view(name) == kPassThread;
+  if (pass && offset == kCheckpointLock && taken) {
+    at_moment(Moment::pass_begins);
+    look_at_log();
+  }
+  const int rc = handle.real()->pMethods->xShmLock(handle.real(), offset, count, flags);
+  if (pass && offset == kCheckpointLock && !taken) at_moment(Moment::pass_ended);
+  // A transaction gives back the write lock first, and then the lock that keeps a pass from
+  // taking over what it wrote.
+  if (!pass && offset == kWriteLock) has_written = true;
+  if (!pass && offset >= kFirstReadLock && !taken && std::exchange(has_written, false))
+    at_moment(Moment::committed);
+  return rc;
 }
 
 FaultVfs::Verdict FaultVfs::next(bool write) {

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -35,9 +36,16 @@ class FaultVfs {
   uint64_t operations() const;
   bool fired() const;
 
-  // Checkpoints that the thread of that name began on a log that was drained already: what must
-  // never happen beside a writer with the SQLite of our day.
+  // Passes: checkpoints by the thread that is called kPassThread. One that begins on a log that is
+  // drained already must never happen beside a writer with the SQLite of our day.
+  static constexpr char kPassThread[] = "ebla-checkpoint";
+  uint64_t passes() const;
   uint64_t drained_passes() const;
+
+  enum class Moment { pass_begins, pass_ended, committed };
+  // On the thread that has come there; what waits in it holds that thread. Before any file is
+  // open; a commit is one by another thread than that of the passes.
+  std::function<void(Moment)> at_moment = [](Moment) {};
 
   // Writer::Options::sync for the log: 0 or an errno.
   int sync_log(const std::string& path);
@@ -62,7 +70,8 @@ class FaultVfs {
   enum class Verdict { go, fail, torn };
   Verdict next(bool write);  // mutex held
   int error_code(int io_error);
-  void look_at_checkpoint();
+  void look_at_log();
+  int lock_log(Handle& handle, int offset, int count, int flags);
   int write(Handle& handle, const void* data, int size, int64_t offset);
   int truncate(Handle& handle, int64_t size);
   int sync(Handle& handle, int flags);
@@ -80,6 +89,7 @@ class FaultVfs {
   uint64_t count_ = 0;
   bool fired_ = false;
   const volatile void* log_index_ = nullptr;  // first page of the shared memory
+  uint64_t passes_ = 0;
   uint64_t drained_passes_ = 0;
 };
 
