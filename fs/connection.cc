@@ -119,7 +119,7 @@ Channel::Outcome Connection::serve_one(ReceiveBuffer& buffer) {
     // ENOENT: the request was interrupted while it was handed over.
     if (errno == EINTR || errno == ENOENT) return Outcome::served;
     if (errno != ENODEV)
-      log::error("mount {}: read of the FUSE device: {}", served_.id, std::strerror(errno));
+      log::error("mount {}: {}", served_.id, errno_error(errno, "read of the FUSE device").text);
     return Outcome::dead;
   }
   if (n == 0) return Outcome::dead;

@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 
 #include "fs/fusermount.h"
 #include "fs/mountinfo.h"
@@ -59,7 +58,7 @@ Result<UniqueFd> open_device() {
           "this container may not use /dev/fuse: start it with '--device /dev/fuse --cap-add "
           "SYS_ADMIN'");
     default:
-      return failed(fmt::format("open /dev/fuse: {}", std::strerror(errno)));
+      return failed(errno_error(errno, "open /dev/fuse").text);
   }
 }
 
@@ -132,7 +131,7 @@ Result<HostMount> mount_on_host(const std::string& directory, const std::string&
   } else if (errno == ENODEV) {
     return failed("the kernel knows no FUSE file system: run 'modprobe fuse' as root");
   } else {
-    return failed(fmt::format("mount at {}: {}", directory, std::strerror(errno)));
+    return failed(errno_error(errno, "mount at " + directory).text);
   }
   auto id = device_id_at(directory);
   if (!id) return std::unexpected(std::move(id.error()));

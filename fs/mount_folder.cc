@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -55,7 +54,7 @@ Result<MountFolder> MountFolder::prepare(const std::string& directory) {
                     "'umount -l' on it as root",
                     directory, directory));
   } else if (errno != EEXIST && errno != EROFS && errno != EACCES && errno != EPERM) {
-    return failed(fmt::format("make the folder {}: {}", directory, std::strerror(errno)));
+    return failed(errno_error(errno, "make the folder " + directory).text);
   }
   out.fd_ = UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.fd_) {
@@ -73,7 +72,7 @@ Result<MountFolder> MountFolder::prepare(const std::string& directory) {
       return failed(
           fmt::format("no access to {}: run 'chmod u+rwx {}' as its owner", directory, directory));
     }
-    return failed(fmt::format("open the folder {}: {}", directory, std::strerror(error)));
+    return failed(errno_error(error, "open the folder " + directory).text);
   }
   out.path_ = resolved_path(directory);
   const auto empty = is_empty(out.fd_);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
@@ -57,12 +56,12 @@ std::optional<Owner> owner_shown() {
 // A mount is ready when a program can list it.
 Result<void> list_once(const std::string& directory) {
   DIR* dir = opendir(directory.c_str());
-  if (dir == nullptr) return failed(fmt::format("open {}: {}", directory, std::strerror(errno)));
+  if (dir == nullptr) return failed(errno_error(errno, "open " + directory).text);
   errno = 0;
   const bool listed = readdir(dir) != nullptr;  // NOLINT(concurrency-mt-unsafe): own stream
   const int error = errno;
   closedir(dir);
-  if (!listed) return failed(fmt::format("list {}: {}", directory, std::strerror(error)));
+  if (!listed) return failed(errno_error(error, "list " + directory).text);
   return {};
 }
 

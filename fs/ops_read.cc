@@ -53,7 +53,7 @@ void release(Request& request, fuse_ino_t, fuse_file_info*) {
 }
 
 void fsync(Request& request, fuse_ino_t, int, fuse_file_info*) {
-  Served& served = request.served();
+  const Served& served = request.served();
   served.view.sync(served.id, [request = std::move(request)](const Result<void>& result,
                                                              const ChangeSet&) mutable {
     if (!result) return request.error(result.error());

@@ -38,7 +38,7 @@ uint32_t big_endian(const char* at) {
 // The open file below the connection: what is done to it goes the way of SQLite's own calls.
 Result<sqlite3_file*> database_file(sqlite3* db) {
   sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) !=
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file)) !=
           SQLITE_OK ||
       file == nullptr || file->pMethods == nullptr) {
     return fail(Code::io_error, "the store has no open file");
@@ -69,9 +69,9 @@ Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page
   for (const auto& [number, at] : newest) {
     got = pread_full(wal, page.data(), page.size(), at);
     if (!got) return std::unexpected(std::move(got.error()));
-    const auto place = static_cast<sqlite3_int64>((number - 1) * page_bytes);
-    const int rc =
-        (*file)->pMethods->xWrite(*file, page.data(), static_cast<int>(page.size()), place);
+    const uint64_t place = (number - 1) * page_bytes;
+    const int rc = (*file)->pMethods->xWrite(*file, page.data(), static_cast<int>(page.size()),
+                                             static_cast<sqlite3_int64>(place));
     if (rc != SQLITE_OK) {
       return fail(rc == SQLITE_FULL ? Code::no_space : Code::io_error,
                   "write the store anew: the disk does not take it");
@@ -202,7 +202,7 @@ void Writer::Impl::set_failed(const Error& error) {
 // written again, with the very bytes that readers see there, and the next sync covers them.
 Result<void> Writer::Impl::rewrite_backfilled(Lock& lock) {
   lock.unlock();
-  const std::unique_lock one(checkpoint_mutex);
+  const std::lock_guard one(checkpoint_mutex);
   lock.lock();
   // Only now: a pass that was under way has said how far it came. Older versions of pages that it
   // took over must not come back.
@@ -245,7 +245,7 @@ void Writer::Impl::recover(Lock& lock) {
 
 Result<void> Writer::Impl::run_checkpoint(Lock& lock, int mode, int wait_ms) {
   lock.unlock();
-  std::unique_lock one(checkpoint_mutex);
+  const std::lock_guard one(checkpoint_mutex);
   int frames = -1;
   int backfilled = -1;
   sqlite3_busy_timeout(db.handle(), wait_ms);
@@ -312,7 +312,7 @@ bool Writer::Impl::pass_due(SteadyTime now) const {
 
 void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
   lock.unlock();
-  std::unique_lock one(checkpoint_mutex);
+  const std::lock_guard one(checkpoint_mutex);
   lock.lock();
   // The writer may have emptied the log while this thread waited for its turn.
   if (!pass_due(std::chrono::steady_clock::now())) return;
