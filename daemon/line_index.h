@@ -50,7 +50,7 @@ class LineIndexCache {
     std::shared_ptr<const LineIndex> index;
   };
   static constexpr size_t kFiles = 64;
-  static constexpr size_t kBlocks = 256 * 1024;  // 2 MiB of counters for 32 GiB of files
+  static constexpr size_t kBlocks = size_t{256} * 1024;  // 2 MiB of counters for 32 GiB of files
 
   std::mutex mutex_;
   std::list<Entry> entries_;  // used last first
