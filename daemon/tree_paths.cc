@@ -22,7 +22,7 @@ std::optional<std::string> through(std::string_view path, std::string_view prefi
                                    std::string_view subtree) {
   while (prefix.size() > 1 && prefix.back() == '/') prefix.remove_suffix(1);
   if (prefix.empty() || !is_below(path, prefix)) return std::nullopt;
-  std::string_view rest = prefix == "/" ? path : path.substr(prefix.size());
+  const std::string_view rest = prefix == "/" ? path : path.substr(prefix.size());
   std::string shown = subtree == "/" ? std::string() : std::string(subtree);
   shown += rest;
   return shown.empty() ? "/" : shown;
@@ -131,7 +131,7 @@ std::string time_text(int64_t wall_ns) {
   }
   std::tm parts{};
   const std::time_t when = seconds;
-  gmtime_r(&when, &parts);
+  (void)gmtime_r(&when, &parts);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", parts.tm_year + 1900,
                      parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
                      rest);

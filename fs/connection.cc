@@ -25,7 +25,7 @@ constexpr uint64_t kPageBytes = 4096;
 
 void log_from_libfuse(fuse_log_level level, const char* format, va_list arguments) {
   std::array<char, 512> text{};
-  std::vsnprintf(text.data(), text.size(), format, arguments);
+  (void)std::vsnprintf(text.data(), text.size(), format, arguments);
   std::string_view line(text.data());
   while (line.ends_with('\n')) line.remove_suffix(1);
   if (level <= FUSE_LOG_WARNING) {
@@ -61,13 +61,13 @@ constexpr fuse_custom_io kIo = {.writev = write_message,
 }  // namespace
 
 Connection::Connection(Shared& shared, MountId id, View view)
-    : token_(shared.sessions), served_(shared, id, std::move(view)) {}
+    : token_(shared.sessions), served_(shared, id, view) {}
 
 Result<std::shared_ptr<Connection>> Connection::create(UniqueFd fd, Shared& shared, MountId id,
                                                        View view) {
   static std::once_flag once;
   std::call_once(once, [] { fuse_set_log_func(log_from_libfuse); });
-  std::shared_ptr<Connection> session(new Connection(shared, id, std::move(view)));
+  std::shared_ptr<Connection> session(new Connection(shared, id, view));
   auto started = session->start(std::move(fd));
   if (!started) return std::unexpected(std::move(started.error()));
   return session;

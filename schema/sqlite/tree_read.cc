@@ -17,7 +17,7 @@ namespace {
 std::string utc_text(int64_t wall_ns) {
   const auto seconds = static_cast<time_t>(wall_ns / 1'000'000'000);
   std::tm parts{};
-  gmtime_r(&seconds, &parts);
+  (void)gmtime_r(&seconds, &parts);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
