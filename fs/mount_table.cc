@@ -70,12 +70,12 @@ Result<void> list_once(const std::string& directory) {
 std::string resolve_mount_point(std::string path) {
   for (int links = 0; links < 8; ++links) {
     const std::string parent = resolved_path(folder_of(path));
-    const std::string here = (parent == "/" ? "" : parent) + path.substr(path.rfind('/'));
+    std::string here = (parent == "/" ? "" : parent) + path.substr(path.rfind('/'));
     std::string target(PATH_MAX, '\0');
     const ssize_t n = ::readlink(here.c_str(), target.data(), target.size());
     if (n <= 0) return here;
     target.resize(static_cast<size_t>(n));
-    path = clean_path(target.starts_with('/') ? target : parent + "/" + target);
+    path = clean_path(target.starts_with('/') ? target : fmt::format("{}/{}", parent, target));
     if (path == "/") return path;
   }
   return path;
