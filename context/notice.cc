@@ -162,7 +162,8 @@ std::string NamedText::joined(std::string_view name) const {
 
 NamedText notice(const NoticeInput& input) {
   NamedText out;
-  for (const Detail detail : {Detail::all, Detail::first_door, Detail::short_path, Detail::path_only}) {
+  for (const Detail detail :
+       {Detail::all, Detail::first_door, Detail::short_path, Detail::path_only}) {
     out = compose(input, detail);
     if (characters_of(out, input.name_chars, preview_heading(input.kind)) <= limits::kNoticeChars) {
       break;

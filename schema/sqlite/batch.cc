@@ -60,7 +60,8 @@ void Writer::Impl::write(Lock& lock) {
 }
 
 void Writer::Impl::refuse_queue(Lock& lock, const Error& error) {
-  const Error reason = error;  // outlives a recovery by another thread
+  // A copy: another thread may recover meanwhile, and `error` is gone then.
+  const Error reason = error;  // NOLINT(performance-unnecessary-copy-initialization)
   std::deque<Pending> refused = std::exchange(queue, {});
   std::ranges::move(std::exchange(held, {}), std::back_inserter(refused));
   lock.unlock();
