@@ -85,8 +85,16 @@ struct Health {
   bool checking = false;       // a quick_check runs in the background
 };
 
-enum class ArtifactKind : uint8_t { tool_result, human };
-std::string_view artifact_kind_name(ArtifactKind kind);  // "tool_result", "human"
+// What was put away, and in whose place the replacement stands.
+enum class ArtifactKind : uint8_t {
+  tool_result,  // a fresh result, or one of the tail on overflow: notice and preview
+  human,        // a text of the user: notice and preview
+  argument,     // one string argument of an old call: a mark
+  old_result,   // an old result: one line
+  media,        // an image or document: a link; one file for equal bytes in the whole store
+};
+// "tool_result", "human", "argument", "old_result", "media"
+std::string_view artifact_kind_name(ArtifactKind kind);
 
 struct Session {
   SessionId serial = 0;
@@ -103,8 +111,9 @@ struct Session {
   std::optional<std::string> capabilities;      // JSON text as declared; nullopt: nothing declared
   std::string mount_prefix;                     // where the session's agent sees the tree's root
   int64_t created_ns = 0;
-  Ino folder = 0;   // /large_tool_results/ID, or /large_tool_results for the default session
-  Ino history = 0;  // /conversation_history/ID.md
+  int64_t closed_ns = 0;  // 0: open
+  Ino folder = 0;         // /large_tool_results/ID, or /large_tool_results for the default session
+  Ino history = 0;        // /conversation_history/ID.md
   bool operator==(const Session&) const = default;
 };
 
@@ -147,15 +156,17 @@ struct EvictionPlan {
   uint32_t uid = 0;  // owner of the file
   uint32_t gid = 0;
   ContentRef content;
-  std::string stem;       // wanted name: stem + extension, else stem + ".2" + extension, …
-  std::string extension;  // "" or ".md"
+  // Wanted name: stem + extension, else stem + ".2" + extension, …; media: the hash is the stem.
+  std::string stem;
+  std::string extension;                       // "", ".md", ".png", …
   std::vector<std::string> replacement_parts;  // n parts: the name stands between each two
   std::string path_prefix;  // the host prefix used in the text, kept as an alias for fs.* ("" none)
   std::string
       path_subtree;  // which path of the tree that prefix shows ("/" or "/large_tool_results")
   uint64_t characters = 0;
   uint64_t lines = 0;
-  uint64_t tokens = 0;  // by size rule
+  uint64_t tokens = 0;        // by size rule
+  uint64_t tokens_after = 0;  // of the replacement: for the event
 };
 
 // What is true now, whoever decided it.
@@ -190,6 +201,103 @@ struct PathAlias {
   std::string prefix;   // host folder, no trailing slash
   std::string subtree;  // path in the tree that it shows
   bool operator==(const PathAlias&) const = default;
+};
+
+// ---- What the context engine remembers.
+
+// An item of a list, as it is found: by content within the session tree.
+struct ItemQuery {
+  ArtifactKind kind = ArtifactKind::tool_result;
+  std::string_view call_id;
+  Hash128 hash;
+  uint64_t size = 0;  // bytes
+};
+
+// A stored replacement stands for this original.
+struct Original {
+  ArtifactKind kind = ArtifactKind::tool_result;
+  std::string call_id;
+  Hash128 hash;
+  uint64_t size = 0;
+  uint64_t tokens = 0;  // by size rule
+  std::string path;     // in the tree
+};
+
+struct ItemAnswer {
+  std::optional<EvictionOutcome> decision;  // this item has been put away
+  std::optional<Original> original;         // this text is itself a replacement
+};
+
+enum class SummarySource : uint8_t { client, daemon, extract };
+std::string_view summary_source_name(SummarySource source);
+
+// One pass: from now on `message` stands for the first `messages` messages of any list of this
+// session tree whose chain hash there is `prefix`; the pinned ones among them stay in front.
+struct PassPlan {
+  SessionId session = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  Hash128 prefix;
+  uint64_t messages = 0;
+  std::vector<uint64_t> pinned;  // indexes below `messages`, ascending
+  std::string message;           // text of the summary message
+  Hash128 message_identity;      // of the message that carries it
+  SummarySource source = SummarySource::extract;
+  uint64_t tokens_before = 0;  // window count of the list
+  uint64_t tokens_after = 0;
+  std::string section;  // what the history grows by: whole lines, one at least
+  uint64_t section_lines = 0;
+  uint64_t history_bytes = 0;  // length that the section was written for, else `conflict`
+  std::vector<Hash128> keys;   // of the messages in it: history.append will not repeat them
+};
+
+struct Pass {
+  uint64_t id = 0;  // in the order of commits, events included
+  SessionId session = 0;
+  Hash128 prefix;
+  uint64_t messages = 0;
+  std::vector<uint64_t> pinned;
+  Hash128 message_identity;
+  uint64_t tokens_after = 0;
+  bool known = false;  // as an outcome: the pass was there before, nothing was written
+  bool operator==(const Pass&) const = default;
+};
+
+struct HistoryState {
+  uint64_t bytes = 0;
+  uint64_t lines = 0;
+  uint64_t sections = 0;
+  uint64_t messages = 0;  // different keys recorded
+  bool operator==(const HistoryState&) const = default;
+};
+
+// Messages that the history grows by without a pass.
+struct HistoryPlan {
+  SessionId session = 0;
+  std::string section;
+  uint64_t section_lines = 0;
+  uint64_t history_bytes = 0;  // as in PassPlan
+  std::vector<Hash128> keys;
+};
+
+// A decision, for who watches. Never content.
+struct Event {
+  uint64_t id = 0;  // grows in the order of commits
+  int64_t at_ns = 0;
+  SessionId session = 0;
+  std::string what;    // an artifact kind, "summary", "history", "session_open", "session_close"
+  std::string detail;  // tool, or source of a summary; printable
+  uint64_t tokens_before = 0;
+  uint64_t tokens_after = 0;
+  std::string path;  // in the tree: of the file or history; "" for a session
+  bool operator==(const Event&) const = default;
+};
+
+struct EventQuery {
+  uint64_t after = 0;     // ids above; newest first when `newest`
+  SessionId session = 0;  // 0: all
+  size_t limit = 100;
+  bool newest = false;
 };
 
 }  // namespace ebla

@@ -14,6 +14,8 @@ namespace ebla {
 
 inline constexpr std::string_view kResultsFolder = "/large_tool_results";
 inline constexpr std::string_view kHistoryFolder = "/conversation_history";
+// In it; no session has this id.
+inline constexpr std::string_view kMediaName = "media";
 
 // Elements of an absolute path: empty and "." elements vanish. invalid_path for a relative or empty
 // path, "..", NUL, over kPathBytes; name_too_long for an element over kNameBytes.

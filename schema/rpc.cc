@@ -32,6 +32,26 @@ constexpr std::array kEvict = {
     Param{"tool", Type::string, false},          Param{"path", Type::string, false},
     Param{"limit_tokens", Type::integer, false}, Param{"force", Type::boolean, false},
 };
+constexpr std::array kPrepare = {
+    Param{"session", Type::session, true},  Param{"request", Type::body, false},
+    Param{"messages", Type::body, false},   Param{"format", Type::string, false},
+    Param{"window", Type::integer, false},  Param{"usage", Type::object, false},
+    Param{"compact", Type::option, false},  Param{"overflow", Type::option, false},
+    Param{"summary", Type::object, false},  Param{"put_away", Type::array, false},
+    Param{"pinned", Type::array, false},    Param{"summariser", Type::string, false},
+    Param{"dry_run", Type::boolean, false}, Param{"reply", Type::string, false},
+};
+constexpr std::array kHistoryAppend = {
+    Param{"session", Type::session, true},
+    Param{"messages", Type::body, true},
+    Param{"format", Type::string, false},
+};
+constexpr std::array kEvents = {
+    Param{"session", Type::session, false},
+    Param{"after", Type::integer, false},
+    Param{"limit", Type::integer, false},
+    Param{"wait_ms", Type::integer, false},
+};
 constexpr std::array kFsLs = {
     Param{"path", Type::string, true},
     Param{"session", Type::session, false},
@@ -53,17 +73,46 @@ constexpr std::array kFsReadBytes = {
     Param{"offset", Type::integer, false},
     Param{"size", Type::integer, false},
 };
+constexpr std::array kFsGrep = {
+    Param{"pattern", Type::string, true},       Param{"path", Type::string, false},
+    Param{"session", Type::session, false},     Param{"glob", Type::string, false},
+    Param{"mode", Type::string, false},         Param{"context", Type::integer, false},
+    Param{"max_count", Type::integer, false},   Param{"regex", Type::boolean, false},
+    Param{"ignore_case", Type::boolean, false}, Param{"after", Type::string, false},
+};
+constexpr std::array kFsGlob = {
+    Param{"pattern", Type::string, true},   Param{"path", Type::string, false},
+    Param{"session", Type::session, false}, Param{"after", Type::string, false},
+    Param{"limit", Type::integer, false},
+};
+constexpr std::array kToolsList = {
+    Param{"session", Type::session, false},
+    Param{"format", Type::string, true},
+};
+constexpr std::array kToolsCall = {
+    Param{"session", Type::session, false},
+    Param{"name", Type::string, true},
+    Param{"arguments", Type::arguments, false},
+};
 
 constexpr std::array kMethods = {
     Method{"hello", kHello, Order::free},
     Method{"session.open", kSessionOpen, Order::session},
     Method{"session.get", kSessionGet, Order::session},
     Method{"session.list", kSessionList, Order::free},
+    Method{"session.close", kSessionGet, Order::session},
     Method{"evict", kEvict, Order::session},
+    Method{"prepare", kPrepare, Order::session},
+    Method{"history.append", kHistoryAppend, Order::session},
+    Method{"events", kEvents, Order::free},
     Method{"fs.ls", kFsLs, Order::free},
     Method{"fs.stat", kFsStat, Order::free},
     Method{"fs.read", kFsRead, Order::free},
     Method{"fs.read_bytes", kFsReadBytes, Order::free},
+    Method{"fs.grep", kFsGrep, Order::free},
+    Method{"fs.glob", kFsGlob, Order::free},
+    Method{"tools.list", kToolsList, Order::free},
+    Method{"tools.call", kToolsCall, Order::free},
     Method{"stats", {}, Order::free},
     Method{"status", {}, Order::free},
 };

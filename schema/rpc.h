@@ -9,7 +9,18 @@ namespace ebla::rpc {
 
 inline constexpr int kProtocol = 1;
 
-enum class Type { string, integer, boolean, object, array, content, session };
+enum class Type {
+  string,
+  integer,
+  boolean,
+  object,
+  array,
+  arguments,  // an object, or its JSON text in a string
+  content,    // string, blocks or a reference to bytes
+  session,
+  body,    // JSON as its source bytes, or a reference to bytes
+  option,  // true, false or an object that says more
+};
 
 struct Param {
   std::string_view name;

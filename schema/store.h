@@ -110,11 +110,49 @@ class Store {
   virtual Result<bool> is_replacement(SessionId tree, Hash128 hash) = 0;
   // Stores the content, names the file, keeps the replacement. A known decision for equal bytes is
   // answered as it was stored, and its file is filled again if it had been removed. Equal bytes are
-  // held once. The names of removed files stay taken.
+  // held once. The names of removed files stay taken. Arguments and old results lie with the
+  // results; human messages in /conversation_history/ID; media in /conversation_history/media as
+  // HASH.EXT, one protected file for equal bytes in the whole store, owned as that folder is.
   virtual void commit_eviction(EvictionPlan plan, ChangeOptions options,
                                Completion<EvictionOutcome> done) = 0;
   // Every host prefix that a stored text has used.
   virtual Result<std::vector<PathAlias>> path_aliases() = 0;
+
+  // ---- What the context engine remembers. A tree is named by the serial of its root session.
+  // One answer for each query, in order; all of one state. Of several originals with the same
+  // replacement, the one of the query's kind and call id stands first, else the oldest. Reads
+  // nothing for a tree without decisions.
+  virtual Result<std::vector<ItemAnswer>> find_items(SessionId tree,
+                                                     std::span<const ItemQuery> items) = 0;
+  // Passes of the tree with an id above `after`, ascending by id.
+  virtual Result<std::vector<Pass>> passes(SessionId tree, uint64_t after) = 0;
+  // Text of a pass's summary message. file_not_found.
+  virtual Result<std::string> pass_message(uint64_t pass) = 0;
+  // Section, pass and keys, or nothing. A prefix that has a pass in this tree is answered as
+  // stored. conflict: the history is not as long as the section was written for; invalid_params:
+  // the section does not end with a line's end.
+  virtual void commit_pass(PassPlan plan, ChangeOptions options, Completion<Pass> done) = 0;
+  virtual Result<HistoryState> history_state(SessionId session) = 0;
+  // Which of these messages the session's history holds.
+  virtual Result<std::vector<bool>> history_holds(SessionId session,
+                                                  std::span<const Hash128> keys) = 0;
+  // The session's history grows by whole sections only, in order, at the cost of what is new; one
+  // of any length is never seen in part. When all keys (one at least) are known, nothing is
+  // written, and the state is the answer. Errors as for commit_pass.
+  virtual void append_history(HistoryPlan plan, ChangeOptions options,
+                              Completion<HistoryState> done) = 0;
+  // A session that is closed stays readable and is opened again by open_session. Closing a closed
+  // one changes nothing.
+  virtual void close_session(SessionId serial, ChangeOptions options, Completion<void> done) = 0;
+  // Ascending by id, or descending when `newest`. An eviction that was known is none, nor is
+  // opening a session that is open.
+  virtual Result<std::vector<Event>> events(const EventQuery& query) = 0;
+  // Small values that outlive the process: breakers, ratios, windows found. Name 1 to
+  // limits::kFactNameBytes, value at most limits::kFactBytes, else too_large or invalid_params;
+  // nullopt as value removes.
+  virtual Result<std::optional<std::string>> fact(std::string_view name) = 0;
+  virtual void set_fact(std::string name, std::optional<std::string> value, ChangeOptions options,
+                        Completion<void> done) = 0;
 
   // ---- The store as a whole.
   virtual Usage usage() = 0;

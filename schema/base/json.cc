@@ -1,5 +1,6 @@
 #include "schema/base/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -56,6 +57,31 @@ void write_value(JsonWriter& out, const Json& value) {
   }
 }
 
+// Behind the string that begins at `at`.
+size_t string_end(std::string_view text, size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\') ++at;
+  }
+  return std::min(at + 1, text.size());
+}
+
+// Behind the value that begins at `at`, in the members of an object or the items of an array.
+size_t value_end(std::string_view text, size_t at) {
+  size_t depth = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      continue;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (depth == 0 && (c == ',' || c == '}')) break;
+    if ((c == '}' || c == ']') && --depth == 0) return at + 1;
+    ++at;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::optional<int64_t> Json::as_int64() const {
@@ -66,6 +92,22 @@ std::optional<uint64_t> Json::as_uint64() const {
 }
 std::optional<double> Json::as_double() const {
   return parse_number<double>(*this);
+}
+
+std::vector<std::string_view> member_sources(std::string_view object) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::vector<std::string_view> sources;
+  size_t at = object.find('{');
+  for (;;) {
+    at = object.find_first_of("\"}", at);
+    if (at == std::string_view::npos || object[at] == '}') return sources;
+    at = object.find_first_not_of(kSpace, object.find(':', string_end(object, at)) + 1);
+    const size_t end = value_end(object, at);
+    std::string_view value = object.substr(at, end - at);
+    value = value.substr(0, value.find_last_not_of(kSpace) + 1);
+    sources.push_back(value);
+    at = end;
+  }
 }
 
 std::string to_json(const Json& value) {

@@ -38,6 +38,9 @@ class Json {
 // Depth and size are limited (limits.h). Code::parse_error names the first fault. Invalid UTF-8
 // is a fault; an escaped lone surrogate is not.
 Result<Json> parse_json(std::string_view text);
+// Source text of each member's value, in source order. `object` must be the text of a valid object;
+// what is around it is white space.
+std::vector<std::string_view> member_sources(std::string_view object);
 // The tree back as compact JSON (numbers as their source text).
 std::string to_json(const Json& value);
 

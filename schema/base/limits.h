@@ -21,7 +21,10 @@ inline constexpr size_t kLineTotalBytes = 128 * kMiB;       // all unfinished li
 inline constexpr size_t kFdsPerRequest = 16;
 inline constexpr size_t kParsedRequestBytes = 64 * kMiB;  // one request, parsed
 inline constexpr size_t kParsedTotalBytes = 128 * kMiB;   // all requests together, then `busy`
+inline constexpr size_t kBodyBytes = 128 * kMiB;          // one list of messages, media included
+inline constexpr size_t kBodiesBytes = 256 * kMiB;        // all that are prepared, then `busy`
 inline constexpr size_t kJsonDepth = 64;
+inline constexpr size_t kJsonValues = 4'000'000;      // of one request body
 inline constexpr size_t kPipelinedRequests = 64;      // per connection, then reading pauses
 inline constexpr size_t kReplyQueueBytes = 8 * kMiB;  // per connection, then reading pauses
 inline constexpr size_t kConnections = 4096;
@@ -58,14 +61,74 @@ inline constexpr size_t kNoticeChars = 400;  // without the preview
 inline constexpr size_t kHumanTailChars = 1'500;
 inline constexpr uint64_t kPromptTokens = 120;
 
+// The pass.
+inline constexpr uint64_t kTriggerTokens = 170'000;
+inline constexpr uint64_t kKeepMessages = 6;       // tail of a summary, window unknown
+inline constexpr uint64_t kKeepOldMessages = 20;   // that old steps leave alone, window unknown
+inline constexpr uint64_t kArgumentChars = 2'000;  // a string argument over it may be shortened
+inline constexpr uint64_t kOldResultTokens = 500;  // a result over it may become one line
+inline constexpr size_t kItemBytes = 64;           // a shorter text is never put away
+inline constexpr double kRelief = 0.05;            // of the window, below the trigger
+inline constexpr double kClipTarget = 0.70;
+inline constexpr double kMustShare = 0.95;    // of the window: from here a summary is due now
+inline constexpr double kUsableShare = 0.25;  // of the window: less beside the reserve is refused
+inline constexpr uint64_t kWindowTokens = 1'000;     // a smaller window is refused
+inline constexpr double kPinShare = 0.25;            // of the window: pins over it are refused
+inline constexpr uint64_t kFirstTaskTokens = 4'000;  // pinned up to here
+inline constexpr uint64_t kSummaryTokens = 4'000;    // and 5 % of the window
+inline constexpr double kSummaryShare = 0.05;
+inline constexpr double kUserWordsShare = 0.05;
+inline constexpr uint64_t kWhereToLookTokens = 1'000;
+inline constexpr size_t kReaderClipChars = 4'000;
+inline constexpr size_t kStubChars = 120;
+inline constexpr size_t kCacheMarks = 4;      // of one Anthropic request
+inline constexpr size_t kMessages = 100'000;  // of one list
+inline constexpr uint64_t kImageTokens = 1'600;
+inline constexpr size_t kImageHeadBytes = 64 * kKiB;    // decoded to find an image's size
+inline constexpr uint64_t kDocumentBytesPerToken = 20;  // PDF, audio; never under kImageTokens
+inline constexpr uint64_t kSealedBytesPerToken = 5;     // encrypted reasoning
+inline constexpr size_t kImages = 20;
+inline constexpr uint64_t kAnthropicMediaBytes = 30 * kMiB;
+inline constexpr uint64_t kOpenAiMediaBytes = 48 * kMiB;
+inline constexpr uint64_t kGeminiMediaBytes = 18 * kMiB;
+inline constexpr size_t kSeenListBytes = 32 * kMiB;  // lists kept read, of all sessions
+inline constexpr double kRatioLow = 0.5;             // reported over counted tokens
+inline constexpr double kRatioHigh = 3;
+
+// Summaries.
+inline constexpr int kSummariserMs = 120'000;    // one run of a command
+inline constexpr size_t kSummarisers = 2;        // at a time
+inline constexpr int kSummaryWaitMs = 600'000;   // a prepare for summaries, then it is the extract
+inline constexpr size_t kSummariesWaiting = 64;  // for a turn, then the extract is taken
+inline constexpr int kSummaryOffers = 3;         // a request that nobody answers
+inline constexpr int kBreakerFailures = 3;
+inline constexpr int64_t kBreakerFirstS = 600;
+inline constexpr int64_t kBreakerLastS = 6 * 3600;
+inline constexpr size_t kFactNameBytes = 512;
+inline constexpr size_t kFactBytes = 4 * kKiB;
+inline constexpr size_t kEvents = 1'000;      // one events page
+inline constexpr int kEventWaitMs = 60'000;   // longest wait for one
+inline constexpr size_t kEventWaiters = 256;  // at once, then `busy`
+
 // Reading verbs.
 inline constexpr uint64_t kReadLines = 100;
 inline constexpr uint64_t kPageTokens = 8'000;
-inline constexpr size_t kReadBytes = 1 * kMiB;  // one fs.read_bytes reply
-inline constexpr size_t kListEntries = 1'000;   // one fs.ls or session.list page
+inline constexpr size_t kReadBytes = 1 * kMiB;      // one fs.read_bytes reply
+inline constexpr size_t kListEntries = 1'000;       // one page of fs.ls, fs.glob or session.list
+inline constexpr size_t kPatternBytes = 64 * kKiB;  // what a search looks for
+inline constexpr uint64_t kGrepMaxCount = 1'000;
+inline constexpr size_t kHitBytes = 400;                 // text of one hit
+inline constexpr size_t kContextLines = 50;              // each before and after a hit
+inline constexpr size_t kContextReachBytes = 64 * kKiB;  // how far they may lie
+inline constexpr size_t kRegexLineBytes = 1 * kMiB;      // a longer line is matched in pieces
+inline constexpr size_t kSkippedNames = 10;              // files named that a search could not read
+inline constexpr size_t kNearestLines = 3;
+inline constexpr uint64_t kToolTokens = 500;  // definitions of all tools together
 
 // Waits.
 inline constexpr int kDeliveryWaitMs = 1'000;  // a control write for the kernel's caches
 inline constexpr int kRequestDeadlineMs = 120'000;
+inline constexpr int kSearchBudgetMs = 20'000;  // then a search answers with what it has
+inline constexpr int kNearestBudgetMs = 300;    // for the nearest lines, when there is no hit
 
 }  // namespace ebla::limits

@@ -7,6 +7,7 @@
 #include "schema/base/limits.h"
 #include "schema/sqlite/content.h"
 #include "schema/sqlite/eviction_job.h"
+#include "schema/sqlite/media.h"
 #include "schema/sqlite/rows.h"
 #include "schema/sqlite/sessions.h"
 #include "schema/sqlite/tree.h"
@@ -34,9 +35,15 @@ Result<void> check_content(Database& db, const ContentRef& content) {
   return {};
 }
 
+// Media have the name of their bytes.
+std::string stem_of(const EvictionPlan& plan) {
+  return plan.kind == ArtifactKind::media ? plan.content.hash.hex() : plan.stem;
+}
+
 Result<void> check_name(const EvictionPlan& plan) {
-  const std::string name = plan.stem + plan.extension;
-  if (plan.stem.empty() || name == "." || name == ".." ||
+  const std::string stem = stem_of(plan);
+  const std::string name = stem + plan.extension;
+  if (stem.empty() || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\0", 2)) != std::string::npos) {
     return fail(Code::invalid_path,
                 "a file name is not empty, \".\" or \"..\" and holds neither '/' nor NUL");
@@ -67,6 +74,7 @@ struct Decision {
   Ino dir = 0;
   std::string name;
   Ino ino = 0;
+  bool has_file = false;  // a file of the store's own, made before: only media
   EvictionOutcome outcome;
 };
 
@@ -115,8 +123,8 @@ Result<std::optional<Decision>> known_decision(Database& db, const EvictionPlan&
 }
 
 std::string numbered(const EvictionPlan& plan, uint64_t number) {
-  if (number == 1) return plan.stem + plan.extension;
-  return fmt::format("{}.{}{}", plan.stem, number, plan.extension);
+  if (number == 1) return stem_of(plan) + plan.extension;
+  return fmt::format("{}.{}{}", stem_of(plan), number, plan.extension);
 }
 
 // The first free name. After many taken ones a free one is found by doubling and halving, so that
@@ -175,35 +183,58 @@ Result<ContentId> keep_content(Database& db, const EvictionJob& job, SessionId t
   return stored;
 }
 
+struct Owner {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  SessionId session = 0;
+  SessionId tree = 0;
+};
+
+// Media are everybody's: owned as their folder is.
+Result<Owner> owner_of(Database& db, const EvictionPlan& plan, SessionId tree,
+                       const Decision& decision) {
+  if (plan.kind != ArtifactKind::media) {
+    return Owner{.uid = plan.uid, .gid = plan.gid, .session = decision.session, .tree = tree};
+  }
+  auto folder = node_attr(db, decision.dir);
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  return Owner{.uid = folder->uid, .gid = folder->gid, .session = 0, .tree = 0};
+}
+
 // The file of a decision, with its content and its place in the counters. Returns the content.
 Result<ContentId> make_file(Database& db, const EvictionJob& job, SessionId tree,
                             const Decision& decision, ContentId match, int64_t now_ns,
-                            UsageDelta usage, ChangeSet& changes) {
+                            ChangeSet& changes) {
   const EvictionPlan& plan = job.plan;
-  auto content = keep_content(db, job, tree, match, decision.ino, usage);
+  auto owner = owner_of(db, plan, tree, decision);
+  if (!owner) return std::unexpected(std::move(owner.error()));
+  UsageDelta usage{.files = 1, .logical_bytes = static_cast<int64_t>(plan.content.size)};
+  auto content = keep_content(db, job, owner->tree, match, decision.ino, usage);
   if (!content) return content;
   uint32_t flags = kNodeProtected | kNodeImmutable;
-  if (plan.kind == ArtifactKind::tool_result) flags |= kNodeRemovable;
+  if (plan.kind != ArtifactKind::human && plan.kind != ArtifactKind::media) flags |= kNodeRemovable;
   auto node = make_node(db, decision.dir, decision.name,
                         {.ino = decision.ino,
                          .mode = 0400,
-                         .uid = plan.uid,
-                         .gid = plan.gid,
+                         .uid = owner->uid,
+                         .gid = owner->gid,
                          .flags = flags,
                          .size = plan.content.size,
                          .content = *content,
                          .hash = plan.content.hash,
                          .eviction = decision.id,
-                         .session = decision.session},
+                         .session = owner->session},
                         now_ns, changes);
   if (!node) return node;
-  usage.files = 1;
-  usage.logical_bytes = static_cast<int64_t>(plan.content.size);
-  auto done = execute(db, "INSERT INTO eviction_keys(tree, hash, key, eviction) VALUES(?, ?, ?, ?)",
-                      tree, HashBytes(plan.content.hash).view(), kLiveFileKey, decision.id);
-  if (done) done = add_usage(db, tree, usage);
-  if (!done) return std::unexpected(std::move(done.error()));
+  if (auto counted = add_usage(db, owner->tree, usage); !counted) {
+    return std::unexpected(std::move(counted.error()));
+  }
   return content;
+}
+
+Result<void> add_key(Database& db, SessionId tree, Hash128 hash, uint64_t key, uint64_t eviction) {
+  return execute(db, "INSERT INTO eviction_keys(tree, hash, key, eviction) VALUES(?, ?, ?, ?)",
+                 tree, HashBytes(hash).view(), key, eviction);
 }
 
 // A known decision: its file is filled again where it has been removed.
@@ -220,10 +251,11 @@ Result<EvictionOutcome> repeat(Database& db, const EvictionJob& job, SessionId t
   auto ino = next_id(db);
   if (!ino) return std::unexpected(std::move(ino.error()));
   decision.ino = decision.outcome.ino = *ino;
-  auto content = make_file(db, job, tree, decision, match, now_ns, {}, changes);
+  auto content = make_file(db, job, tree, decision, match, now_ns, changes);
   if (!content) return std::unexpected(std::move(content.error()));
   auto kept = execute(db, "UPDATE evictions SET ino = ?, content = ? WHERE id = ?", *ino, *content,
                       decision.id);
+  if (kept) kept = add_key(db, tree, job.plan.content.hash, kLiveFileKey, decision.id);
   if (!kept) return std::unexpected(std::move(kept.error()));
   return decision.outcome;
 }
@@ -235,18 +267,18 @@ Result<void> insert_decision(Database& db, const EvictionPlan& plan, SessionId t
   auto done = execute(
       db,
       "INSERT INTO evictions(id, tree, session, kind, call_id, tool, uid, hash, size, content, "
-      "dir, name, ino, replacement, replacement_hash, characters, lines, tokens, created_ns) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "dir, name, ino, replacement, replacement_hash, characters, lines, tokens, tokens_after, "
+      "created_ns) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       decision.id, tree, decision.session, static_cast<int>(plan.kind), plan.call_id, plan.tool,
       plan.uid, hash.view(), plan.content.size, content, decision.dir, decision.name, decision.ino,
       decision.outcome.replacement, replacement.view(), plan.characters, plan.lines, plan.tokens,
-      now_ns);
+      plan.tokens_after, now_ns);
   if (!done) return done;
   done = execute(db,
                  "INSERT INTO eviction_keys(tree, hash, key, eviction) "
-                 "VALUES(?1, ?2, ?3, ?6), (?1, ?4, ?5, ?6)",
-                 tree, hash.view(), eviction_key(plan.kind, plan.call_id), replacement.view(),
-                 kReplacementKey, decision.id);
+                 "VALUES(?1, ?2, ?3, ?7), (?1, ?2, ?4, ?7), (?1, ?5, ?6, ?7)",
+                 tree, hash.view(), eviction_key(plan.kind, plan.call_id), kLiveFileKey,
+                 replacement.view(), kReplacementKey, decision.id);
   if (!done || plan.path_prefix.empty()) return done;
   return execute(db, "INSERT OR IGNORE INTO path_aliases(prefix, subtree) VALUES(?, ?)",
                  plan.path_prefix, plan.path_subtree);
@@ -299,57 +331,79 @@ Result<void> choose_place(Database& db, const EvictionPlan& plan, const Session&
   return {};
 }
 
+// The one file of these bytes, or a name for it.
+Result<void> choose_media(Database& db, const EvictionPlan& plan, ContentId match, int64_t now_ns,
+                          Decision& decision, ChangeSet& changes) {
+  auto folder = find_media_folder(db);
+  if (!folder) return std::unexpected(std::move(folder.error()));
+  decision.dir = *folder ? (*folder)->ino : 0;
+  if (*folder && match != 0) {
+    auto file = find_media(db, decision.dir, plan.content.hash, match);
+    if (!file) return std::unexpected(std::move(file.error()));
+    if (*file) {
+      decision.ino = (*file)->ino;
+      decision.name = std::move((*file)->name);
+      decision.has_file = true;
+      return {};
+    }
+  }
+  auto name = free_name(db, decision.dir, plan);
+  if (!name) return std::unexpected(std::move(name.error()));
+  decision.name = std::move(*name);
+  if (*folder) return {};
+  auto made = make_media_folder(db, now_ns, changes);
+  if (!made) return std::unexpected(std::move(made.error()));
+  decision.dir = made->ino;
+  return {};
+}
+
 Result<EvictionOutcome> decide(Database& db, const EvictionJob& job, const Session& session,
                                ContentId match, int64_t now_ns, ChangeSet& changes) {
   const EvictionPlan& plan = job.plan;
   Decision decision;
   decision.session = session.serial;
   decision.session_id = session.id;
-  if (auto placed = choose_place(db, plan, session, now_ns, decision, changes); !placed) {
+  const bool media = plan.kind == ArtifactKind::media;
+  if (auto placed = media ? choose_media(db, plan, match, now_ns, decision, changes)
+                          : choose_place(db, plan, session, now_ns, decision, changes);
+      !placed) {
     return std::unexpected(std::move(placed.error()));
   }
   auto id = next_id(db);
   if (!id) return std::unexpected(std::move(id.error()));
   // One draw for the decision, its first node and, when it is a new one, the content.
-  decision.id = decision.ino = decision.outcome.ino = *id;
-  decision.outcome.path = artifact_path(plan.kind, session.id, decision.name);
-  decision.outcome.replacement = join(plan.replacement_parts, decision.name);
-  decision.outcome.size = plan.content.size;
-  decision.outcome.lines = plan.lines;
-  decision.outcome.tokens = plan.tokens;
+  decision.id = *id;
+  if (!decision.has_file) decision.ino = *id;
+  decision.outcome = {.ino = decision.ino,
+                      .path = artifact_path(plan.kind, session.id, decision.name),
+                      .replacement = join(plan.replacement_parts, decision.name),
+                      .size = plan.content.size,
+                      .lines = plan.lines,
+                      .tokens = plan.tokens,
+                      .known = false,
+                      .same_as = ""};
   if (match != 0) {
     auto same = same_bytes_path(db, session.tree, plan.content.hash, match);
     if (!same) return std::unexpected(std::move(same.error()));
     decision.outcome.same_as = std::move(*same);
   }
-  auto content =
-      make_file(db, job, session.tree, decision, match, now_ns, {.evictions = 1}, changes);
-  if (!content) return std::unexpected(std::move(content.error()));
-  if (auto kept = insert_decision(db, plan, session.tree, decision, *content, now_ns); !kept) {
-    return std::unexpected(std::move(kept.error()));
+  Result<ContentId> content = match;
+  if (!decision.has_file) {
+    content = make_file(db, job, session.tree, decision, match, now_ns, changes);
+  } else if (auto dropped = drop_staged(db, plan.content.staged); !dropped) {
+    content = std::unexpected(std::move(dropped.error()));
   }
+  if (!content) return std::unexpected(std::move(content.error()));
+  auto kept = insert_decision(db, plan, session.tree, decision, *content, now_ns);
+  if (kept) kept = add_usage(db, session.tree, {.evictions = 1});
+  if (!kept) return std::unexpected(std::move(kept.error()));
   return decision.outcome;
-}
-
-// What a unit needs of its session.
-Result<Session> session_brief(Database& db, SessionId serial) {
-  auto row = query(db, "SELECT id, tree, folder FROM sessions WHERE serial = ?", serial);
-  if (!row) return std::unexpected(std::move(row.error()));
-  auto found = row->step();
-  if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return fail(Code::unknown_session, "the session does not exist: open it first");
-  Session session;
-  session.serial = serial;
-  session.id = row->string(0);
-  session.tree = row->uint64(1);
-  session.folder = row->uint64(2);
-  return session;
 }
 
 }  // namespace
 
 uint64_t eviction_key(ArtifactKind kind, std::string_view call_id) {
-  std::string text(1, kind == ArtifactKind::human ? '1' : '0');
+  std::string text(1, static_cast<char>('0' + static_cast<int>(kind)));
   text += call_id;
   return xxh3_64(text) | 2;
 }

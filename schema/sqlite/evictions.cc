@@ -91,10 +91,7 @@ void SqliteStore::commit_eviction(EvictionPlan plan, ChangeOptions options,
   job->plan = std::move(plan);
   job->options = options;
   job->done = std::move(done);
-  {
-    const std::scoped_lock lock(evictions_mutex_);
-    ++evictions_under_way_;
-  }
+  begin_job();
   if (job->plan.content.staged == 0) job->sums = chunk_sums(job->plan.content.bytes);
   const auto held = held_contents(readers_, job->plan.content.hash);
   if (job->plan.content.staged != 0 && !held.empty()) {
@@ -122,10 +119,7 @@ void SqliteStore::submit(std::shared_ptr<EvictionJob> job) {
           return;
         }
         job->done(std::move(outcome), changes);
-        // Released under the lock: the store may be gone as soon as nothing is under way.
-        const std::scoped_lock lock(evictions_mutex_);
-        --evictions_under_way_;
-        evictions_done_.notify_all();
+        end_job();
       },
       [this, job](Database& db, ChangeSet& changes) {
         return commit_job(db, *job, now_ns(), changes);

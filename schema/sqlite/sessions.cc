@@ -10,7 +10,7 @@
 
 #define EBLA_SESSION_COLUMNS                                                          \
   "serial, id, key, label, uid, parent, tree, project, model, window, capabilities, " \
-  "mount_prefix, created_ns, folder, history"
+  "mount_prefix, created_ns, folder, history, closed_ns"
 
 namespace ebla::sqlite {
 namespace {
@@ -36,6 +36,7 @@ Session to_session(const Statement& row) {
   session.created_ns = row.int64(12);
   session.folder = row.uint64(13);
   session.history = row.uint64(14);
+  session.closed_ns = row.int64(15);
   return session;
 }
 
@@ -108,10 +109,10 @@ Result<void> store_settings(Database& db, SessionId session,
 Result<void> store_session(Database& db, const Session& session) {
   auto row = db.prepare(
       "INSERT INTO sessions(" EBLA_SESSION_COLUMNS
-      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(serial) DO UPDATE SET "
+      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(serial) DO UPDATE SET "
       "label = excluded.label, project = excluded.project, model = excluded.model, "
       "window = excluded.window, capabilities = excluded.capabilities, "
-      "mount_prefix = excluded.mount_prefix");
+      "mount_prefix = excluded.mount_prefix, closed_ns = excluded.closed_ns");
   if (!row) return std::unexpected(std::move(row.error()));
   row->bind(session.serial).bind_blob(session.id).bind_blob(session.key).bind_blob(session.label);
   row->bind(session.uid).bind(session.parent).bind(session.tree).bind_blob(session.project);
@@ -122,11 +123,20 @@ Result<void> store_session(Database& db, const Session& session) {
     row->bind_null();
   }
   row->bind_blob(session.mount_prefix).bind(session.created_ns);
-  row->bind(session.folder).bind(session.history);
+  row->bind(session.folder).bind(session.history).bind(session.closed_ns);
   return row->run();
 }
 
-Result<SessionOutcome> resume(Database& db, Session session, const SessionPlan& plan) {
+// Creation needs none: it is told by the session's own row.
+Result<void> note_turn(Database& db, SessionId session, bool closed, int64_t now_ns) {
+  auto id = next_id(db);
+  if (!id) return std::unexpected(std::move(id.error()));
+  return execute(db, "INSERT INTO session_events(id, session, closed, at_ns) VALUES(?, ?, ?, ?)",
+                 *id, session, closed, now_ns);
+}
+
+Result<SessionOutcome> resume(Database& db, Session session, const SessionPlan& plan,
+                              int64_t now_ns) {
   if (plan.parent != 0 && plan.parent != session.parent) {
     return fail(Code::conflict,
                 fmt::format("session {} exists under another parent: leave parent out, or use "
@@ -135,6 +145,12 @@ Result<SessionOutcome> resume(Database& db, Session session, const SessionPlan& 
   }
   const Session before = session;
   apply_plan(session, plan);
+  if (session.closed_ns != 0) {
+    session.closed_ns = 0;
+    if (auto noted = note_turn(db, session.serial, false, now_ns); !noted) {
+      return std::unexpected(std::move(noted.error()));
+    }
+  }
   if (session != before) {
     auto stored = store_session(db, session);
     if (stored) stored = store_settings(db, session.serial, plan.settings);
@@ -160,7 +176,8 @@ Result<uint64_t> depth_below(Database& db, SessionId parent) {
 // its human messages.
 Result<bool> session_id_free(Database& db, const std::string& id) {
   const std::string history = id + ".md";
-  if (id.empty() || id == "." || id == ".." || history.size() > limits::kNameBytes ||
+  if (id.empty() || id == kMediaName || id == "." || id == ".." ||
+      history.size() > limits::kNameBytes ||
       id.find_first_of(std::string_view("/\0", 2)) != std::string::npos) {
     return false;
   }
@@ -219,6 +236,17 @@ Result<SessionOutcome> create_session(Database& db, const SessionPlan& plan, con
   return SessionOutcome{.session = std::move(session), .created = true};
 }
 
+Result<void> close(Database& db, SessionId serial, int64_t now_ns, ChangeSet& changes) {
+  auto session = load_session(db, serial);
+  if (!session) return std::unexpected(std::move(session.error()));
+  changes.tree = session->tree;
+  changes.session = serial;
+  if (session->closed_ns != 0) return {};
+  session->closed_ns = now_ns;
+  if (auto stored = store_session(db, *session); !stored) return stored;
+  return note_turn(db, serial, true, now_ns);
+}
+
 Result<SessionOutcome> open_or_create(Database& db, const SessionPlan& plan, int64_t now_ns,
                                       ChangeSet& changes) {
   SessionId parent_tree = 0;
@@ -234,7 +262,7 @@ Result<SessionOutcome> open_or_create(Database& db, const SessionPlan& plan, int
   }
   auto known = session_of_key(db, plan.uid, plan.key);
   if (!known) return std::unexpected(std::move(known.error()));
-  if (*known) return resume(db, std::move(**known), plan);
+  if (*known) return resume(db, std::move(**known), plan, now_ns);
   if (plan.parent != 0) {
     auto depth = depth_below(db, plan.parent);
     if (!depth) return std::unexpected(std::move(depth.error()));
@@ -262,6 +290,21 @@ Result<Session> load_session(Database& db, SessionId serial) {
         unknown_session(fmt::format("session number {} does not exist", serial)));
   }
   return std::move(**session);
+}
+
+Result<Session> session_brief(Database& db, SessionId serial) {
+  auto row = query(db, "SELECT id, tree, folder, history FROM sessions WHERE serial = ?", serial);
+  if (!row) return std::unexpected(std::move(row.error()));
+  auto found = row->step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return fail(Code::unknown_session, "the session does not exist: open it first");
+  Session session;
+  session.serial = serial;
+  session.id = row->string(0);
+  session.tree = row->uint64(1);
+  session.folder = row->uint64(2);
+  session.history = row->uint64(3);
+  return session;
 }
 
 Result<Ino> find_messages_folder(Database& db, SessionId serial) {
@@ -294,8 +337,13 @@ Result<Ino> messages_folder(Database& db, const Session& session, uint32_t uid, 
 
 std::string artifact_path(ArtifactKind kind, std::string_view session_id, std::string_view name) {
   if (kind == ArtifactKind::human) return fmt::format("{}/{}/{}", kHistoryFolder, session_id, name);
+  if (kind == ArtifactKind::media) return fmt::format("{}/{}/{}", kHistoryFolder, kMediaName, name);
   if (session_id == kDefaultSession) return fmt::format("{}/{}", kResultsFolder, name);
   return fmt::format("{}/{}/{}", kResultsFolder, session_id, name);
+}
+
+std::string history_path(std::string_view session_id) {
+  return fmt::format("{}/{}.md", kHistoryFolder, session_id);
 }
 
 void SqliteStore::open_session(SessionPlan plan, ChangeOptions options,
@@ -304,6 +352,12 @@ void SqliteStore::open_session(SessionPlan plan, ChangeOptions options,
          [this, plan = std::move(plan)](Database& db, ChangeSet& changes) {
            return open_or_create(db, plan, now_ns(), changes);
          });
+}
+
+void SqliteStore::close_session(SessionId serial, ChangeOptions options, Completion<void> done) {
+  change(options, Growth::yes, std::move(done), [this, serial](Database& db, ChangeSet& changes) {
+    return close(db, serial, now_ns(), changes);
+  });
 }
 
 Result<Session> SqliteStore::session(SessionId serial) {

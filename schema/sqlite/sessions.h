@@ -15,6 +15,8 @@ inline constexpr std::string_view kDefaultSession = "default";
 
 // unknown_session.
 Result<Session> load_session(Database& db, SessionId serial);
+// Serial, id, tree, folder and history alone: what most units need. unknown_session.
+Result<Session> session_brief(Database& db, SessionId serial);
 // The folder /conversation_history/ID of a session, made when there is none yet.
 Result<Ino> messages_folder(Database& db, const Session& session, uint32_t uid, uint32_t gid,
                             int64_t now_ns, ChangeSet& changes);
@@ -22,5 +24,6 @@ Result<Ino> messages_folder(Database& db, const Session& session, uint32_t uid, 
 Result<Ino> find_messages_folder(Database& db, SessionId serial);
 // Path in the tree of a put-away file.
 std::string artifact_path(ArtifactKind kind, std::string_view session_id, std::string_view name);
+std::string history_path(std::string_view session_id);
 
 }  // namespace ebla::sqlite

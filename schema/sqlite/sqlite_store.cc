@@ -127,13 +127,26 @@ SqliteStore::SqliteStore(const OpenOptions& options, OpenedFile file)
 
 SqliteStore::~SqliteStore() {
   {
-    // An eviction may go from the writer to the comparer and back before it ends.
-    std::unique_lock lock(evictions_mutex_);
-    evictions_done_.wait(lock, [this] { return evictions_under_way_ == 0; });
+    // An eviction may go from the writer to the comparer and back before it ends, and a long
+    // section comes in many units.
+    std::unique_lock lock(jobs_mutex_);
+    jobs_done_.wait(lock, [this] { return jobs_under_way_ == 0; });
   }
   comparer_.stop();
   check_.stop();
   if (writer_) (void)writer_->stop();
+}
+
+void SqliteStore::begin_job() {
+  const std::scoped_lock lock(jobs_mutex_);
+  ++jobs_under_way_;
+}
+
+void SqliteStore::end_job() {
+  // Notified under the lock: the store may be gone as soon as nothing is under way.
+  const std::scoped_lock lock(jobs_mutex_);
+  --jobs_under_way_;
+  jobs_done_.notify_all();
 }
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const OpenOptions& options,
@@ -154,6 +167,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const OpenOptions& option
   writing.reserve_bytes = options.reserve_bytes;
   writing.low_water_bytes = options.low_water_bytes;
   writing.high_water_bytes = options.high_water_bytes;
+  writing.sync = options.sync;
   auto writer = Writer::start(std::move(*db), std::move(writing));
   if (!writer) return std::unexpected(std::move(writer.error()));
   store->writer_ = std::move(*writer);
@@ -164,6 +178,9 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const OpenOptions& option
   }
   store->writer_->add_idle("free contents",
                            [](Database& idle, ChangeSet&) { return free_step(idle); });
+  store->writer_->add_idle("fold histories", [folds = &store->folds_](Database& idle, ChangeSet&) {
+    return folds->step(idle);
+  });
   store->writer_->add_idle("give pages back",
                            [](Database& idle, ChangeSet&) { return vacuum_step(idle); });
   if (!store->file_.clean) store->check_in_background();

@@ -1,5 +1,6 @@
 // The SQLite engine of the Store interface. Reads take a connection of the pool; changes are units
-// of the one writer. Split by family: tree_read, tree_write, content_units, sessions, evictions.
+// of the one writer. Split by family: tree_read, tree_write, content_units, sessions, evictions,
+// items, passes, history, events, facts.
 #pragma once
 
 #include <condition_variable>
@@ -15,6 +16,7 @@
 #include "schema/base/clock.h"
 #include "schema/sqlite/database.h"
 #include "schema/sqlite/helper_thread.h"
+#include "schema/sqlite/history.h"
 #include "schema/sqlite/open.h"
 #include "schema/sqlite/quick_check.h"
 #include "schema/sqlite/reader_pool.h"
@@ -64,6 +66,22 @@ class SqliteStore final : public Store {
                        Completion<EvictionOutcome> done) override;
   Result<std::vector<PathAlias>> path_aliases() override;
 
+  Result<std::vector<ItemAnswer>> find_items(SessionId tree,
+                                             std::span<const ItemQuery> items) override;
+  Result<std::vector<Pass>> passes(SessionId tree, uint64_t after) override;
+  Result<std::string> pass_message(uint64_t pass) override;
+  void commit_pass(PassPlan plan, ChangeOptions options, Completion<Pass> done) override;
+  Result<HistoryState> history_state(SessionId session) override;
+  Result<std::vector<bool>> history_holds(SessionId session,
+                                          std::span<const Hash128> keys) override;
+  void append_history(HistoryPlan plan, ChangeOptions options,
+                      Completion<HistoryState> done) override;
+  void close_session(SessionId serial, ChangeOptions options, Completion<void> done) override;
+  Result<std::vector<Event>> events(const EventQuery& query) override;
+  Result<std::optional<std::string>> fact(std::string_view name) override;
+  void set_fact(std::string name, std::optional<std::string> value, ChangeOptions options,
+                Completion<void> done) override;
+
   Usage usage() override;
   Health health() override;
   int64_t now_ns() const override { return clock_.wall_ns(); }
@@ -82,6 +100,17 @@ class SqliteStore final : public Store {
   // Compares the content with those of its hash, then hands the job to the writer.
   void compare_and_submit(std::shared_ptr<EvictionJob> job);
   void submit(std::shared_ptr<EvictionJob> job);
+  // Stages what is too long for one unit, slice by slice, then calls `next`. The store outlives the
+  // job: `next` must lead to end_job().
+  void stage_section(std::shared_ptr<Section> section, ChangeOptions options,
+                     std::move_only_function<void(Result<void>)> next);
+  // Runs `unit` with the section, staged where it must be, and wakes the folding.
+  template <class T, class F>
+  void change_history(std::shared_ptr<Section> section, const ChangeOptions& options,
+                      Completion<T> done, F unit);
+  // A change that takes more than one unit: the store's end waits for it.
+  void begin_job();
+  void end_job();
   // Counts the file as damaged, once, and says which it is.
   Error note_damage(Database& db, Ino ino);
   void check_in_background();
@@ -94,9 +123,10 @@ class SqliteStore final : public Store {
   std::string last_damaged_;
   std::string check_found_;  // first line of what the check has found
   std::unique_ptr<Writer> writer_;
-  std::mutex evictions_mutex_;
-  std::condition_variable evictions_done_;
-  size_t evictions_under_way_ = 0;
+  HistoryFolds folds_;
+  std::mutex jobs_mutex_;
+  std::condition_variable jobs_done_;
+  size_t jobs_under_way_ = 0;
   QuickCheck check_;
   HelperThread comparer_;  // compares staged contents, which may be large
 };
@@ -128,6 +158,36 @@ void SqliteStore::change(const ChangeOptions& options, Growth growth, Completion
     };
   }
   writer_->submit(std::move(work));
+}
+
+template <class T, class F>
+void SqliteStore::change_history(std::shared_ptr<Section> section, const ChangeOptions& options,
+                                 Completion<T> done, F unit) {
+  begin_job();
+  auto finish = [this, section, done = std::move(done)](Result<T> result,
+                                                        const ChangeSet& changes) mutable {
+    if (!result && section->staged != 0) {
+      discard(section->staged, {.durability = Durability::ordered},
+              [](Result<void>, const ChangeSet&) {});
+    }
+    done(std::move(result), changes);
+    end_job();
+  };
+  stage_section(section, options,
+                [this, section, options, finish = std::move(finish),
+                 unit = std::move(unit)](Result<void> staged) mutable {
+                  if (!staged) return finish(std::unexpected(std::move(staged.error())), {});
+                  change<T>(options, Growth::yes, std::move(finish),
+                            [this, section, unit = std::move(unit)](
+                                Database& db, ChangeSet& changes) mutable -> Result<T> {
+                              Result<T> made = unit(db, *section, now_ns(), changes);
+                              if (!changes.ranges.empty()) {
+                                folds_.note(section->session, section->history_bytes,
+                                            section->bytes.size());
+                              }
+                              return made;
+                            });
+                });
 }
 
 }  // namespace ebla::sqlite

@@ -7,6 +7,7 @@
 
 #include "schema/base/limits.h"
 #include "schema/sqlite/content.h"
+#include "schema/sqlite/history.h"
 #include "schema/sqlite/rows.h"
 #include "schema/sqlite/sqlite_store.h"
 #include "schema/sqlite/tree.h"
@@ -174,7 +175,8 @@ Result<size_t> SqliteStore::read(Ino ino, uint64_t offset, std::span<char> out) 
   bool sound = true;
   {
     // The statement stays open: node and chunks are read in one state of the database.
-    auto row = query(**reader, "SELECT kind, size, content FROM inodes WHERE ino = ?", ino);
+    auto row =
+        query(**reader, "SELECT kind, size, content, session FROM inodes WHERE ino = ?", ino);
     if (!row) return std::unexpected(std::move(row.error()));
     auto found = row->step();
     if (!found) return std::unexpected(std::move(found.error()));
@@ -185,7 +187,11 @@ Result<size_t> SqliteStore::read(Ino ino, uint64_t offset, std::span<char> out) 
     const uint64_t size = row->uint64(1);
     if (offset >= size) return size_t{0};
     count = static_cast<size_t>(std::min<uint64_t>(out.size(), size - offset));
-    auto read = read_content(**reader, row->uint64(2), offset, out.first(count));
+    const ContentId content = row->uint64(2);
+    // No content has the number of a session.
+    const bool history = content != 0 && content == row->uint64(3);
+    auto read = history ? read_history(**reader, content, offset, out.first(count))
+                        : read_content(**reader, content, offset, out.first(count));
     if (!read && read.error().code != Code::corrupt) {
       return std::unexpected(std::move(read.error()));
     }
@@ -222,9 +228,11 @@ Result<std::vector<Xattr>> SqliteStore::xattrs(Ino ino) {
     } else if (history) {
       add("user.ebla.kind", "history");
     }
+    // Media belong to no session: not the call of whoever came first.
+    const bool media = put_away && row->int64(5) == static_cast<int64_t>(ArtifactKind::media);
     if (!row->is_null(1)) add("user.ebla.session", row->string(1));
-    if (put_away) {
-      add("user.ebla.tokens", std::to_string(row->int64(6)));
+    if (put_away) add("user.ebla.tokens", std::to_string(row->int64(6)));
+    if (put_away && !media) {
       add("user.ebla.tool", row->string(7));
       add("user.ebla.tool_call_id", row->string(8));
     }

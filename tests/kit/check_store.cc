@@ -4,7 +4,9 @@
 
 #include "schema/base/hash.h"
 #include "schema/base/limits.h"
+#include "schema/sqlite/content.h"
 #include "schema/sqlite/database.h"
+#include "schema/sqlite/rows.h"
 
 namespace ebla::kit {
 namespace {
@@ -49,15 +51,23 @@ constexpr Rule kRules[] = {
      "WHERE i.content = c.content) OR refs < 1"},
     {"content is listed in two ways",
      "SELECT content FROM (SELECT content FROM contents UNION ALL SELECT content FROM staged "
-     "UNION ALL SELECT content FROM freed) GROUP BY content HAVING count(*) > 1"},
+     "UNION ALL SELECT content FROM freed UNION ALL SELECT DISTINCT content FROM sections) "
+     "GROUP BY content HAVING count(*) > 1"},
     {"chunk belongs to no content",
      "SELECT DISTINCT key >> 24 FROM chunks WHERE key >> 24 NOT IN (SELECT content FROM contents "
-     "UNION ALL SELECT content FROM staged UNION ALL SELECT content FROM freed)"},
+     "UNION ALL SELECT content FROM staged UNION ALL SELECT content FROM freed "
+     "UNION ALL SELECT content FROM sections)"},
     {"file of a decision is not at its place",
      "SELECT id FROM evictions e WHERE ino <> 0 AND NOT EXISTS (SELECT 1 FROM dentries d "
      "JOIN inodes i ON i.ino = d.ino WHERE d.parent = e.dir AND d.name = e.name "
-     "AND d.ino = e.ino AND i.eviction = e.id AND i.content = e.content AND i.hash = e.hash "
-     "AND i.size = e.size)"},
+     "AND d.ino = e.ino AND (i.eviction = e.id OR e.kind = 4 AND i.session = 0) "
+     "AND i.content = e.content AND i.hash = e.hash AND i.size = e.size)"},
+    {"medium belongs to a session, or has no decision",
+     "SELECT i.ino FROM inodes i JOIN evictions e ON e.id = i.eviction WHERE e.kind = 4 "
+     "AND (i.session <> 0 OR e.ino <> i.ino)"},
+    {"bytes of a medium are held by two files",
+     "SELECT min(ino) FROM evictions WHERE kind = 4 AND ino <> 0 GROUP BY content "
+     "HAVING count(DISTINCT ino) > 1"},
     {"removed file of a decision has no reserved name",
      "SELECT id FROM evictions e WHERE ino = 0 AND NOT EXISTS (SELECT 1 FROM removed r "
      "WHERE r.parent = e.dir AND r.name = e.name AND r.reserved = 1)"},
@@ -74,13 +84,42 @@ constexpr Rule kRules[] = {
      "SELECT serial FROM sessions WHERE folder NOT IN (SELECT ino FROM inodes WHERE kind = 1) "
      "OR history NOT IN (SELECT ino FROM inodes WHERE kind = 0) "
      "OR tree NOT IN (SELECT serial FROM sessions)"},
+    {"section does not follow the one before",
+     "SELECT id FROM (SELECT id, at, sections, lag(at + size, 1, 0) OVER w AS end_before, "
+     "lag(sections, 1, 0) OVER w AS before, lines < lag(lines, 1, 0) OVER w "
+     "OR messages < lag(messages, 1, 0) OVER w AS shrinks FROM sections "
+     "WINDOW w AS (PARTITION BY session ORDER BY at)) "
+     "WHERE at <> end_before OR sections <> before + 1 OR shrinks"},
+    {"section comes before one with a smaller number",
+     "SELECT id FROM (SELECT id, lag(id, 1, 0) OVER (PARTITION BY session ORDER BY at) AS before "
+     "FROM sections) WHERE id <= before"},
+    {"history does not end with its last section",
+     "SELECT s.serial FROM sessions s JOIN inodes i ON i.ino = s.history WHERE "
+     "i.size <> ifnull((SELECT max(at + size) FROM sections x WHERE x.session = s.serial), 0) "
+     "OR i.content <> (i.size > 0) * s.serial OR i.session <> s.serial"},
+    {"section of no session",
+     "SELECT id FROM sections WHERE session NOT IN "
+     "(SELECT serial FROM sessions)"},
+    {"messages of a history",
+     "SELECT s.serial FROM sessions s WHERE "
+     "(SELECT count(*) FROM section_keys k WHERE k.session = s.serial) <> "
+     "ifnull((SELECT max(messages) FROM sections x WHERE x.session = s.serial), 0)"},
+    {"pass without a section of its session",
+     "SELECT id FROM passes p WHERE NOT EXISTS (SELECT 1 FROM sections x WHERE x.id = p.id "
+     "AND x.session = p.session) OR tree <> (SELECT tree FROM sessions WHERE serial = p.session) "
+     "OR length(prefix) <> 16 OR length(message_identity) <> 16 OR length(pinned) % 8 <> 0"},
+    {"session is closed or open against its last event",
+     "SELECT serial FROM sessions s WHERE (closed_ns <> 0) <> ifnull((SELECT closed FROM "
+     "session_events e WHERE e.session = s.serial ORDER BY id DESC LIMIT 1), 0)"},
     {"usage of a tree",
      "WITH t(tree, files, dirs, bytes) AS (SELECT ifnull(s.tree, 0), sum(kind <> 1), "
      "sum(kind = 1), sum(size) FROM inodes i LEFT JOIN sessions s ON s.serial = i.session "
      "GROUP BY 1) SELECT u.tree FROM usage u LEFT JOIN t ON t.tree = u.tree WHERE "
      "u.files <> ifnull(t.files, 0) OR directories <> ifnull(dirs, 0) "
      "OR logical_bytes <> ifnull(bytes, 0) "
-     "OR content_bytes <> (SELECT ifnull(sum(size), 0) FROM contents c WHERE c.tree = u.tree) "
+     "OR content_bytes <> (SELECT ifnull(sum(size), 0) FROM contents c WHERE c.tree = u.tree) + "
+     "(SELECT ifnull(sum(x.size), 0) FROM sections x JOIN sessions s ON s.serial = x.session "
+     "WHERE s.tree = u.tree) "
      "OR sessions <> (SELECT count(*) FROM sessions s WHERE s.tree = u.tree) "
      "OR evictions <> (SELECT count(*) FROM evictions e WHERE e.tree = u.tree)"},
     {"tree is not counted",
@@ -128,6 +167,40 @@ void check_content(Database& db, uint64_t content, uint64_t size, Hash128 hash,
   if (all.digest() != hash) breaches.push_back(fmt::format("content {}: hash", content));
 }
 
+// The bytes of each section are where it says, and have its hash.
+void check_sections(Database& db, std::vector<std::string>& breaches) {
+  auto sections = db.prepare("SELECT id, content, start, size, hash FROM sections");
+  if (!sections) return breaches.push_back(sections.error().text);
+  while (true) {
+    const auto row = sections->step();
+    if (!row) breaches.push_back(row.error().text);
+    if (!row || !*row) return;
+    std::string bytes(sections->uint64(3), '\0');
+    const auto read = sqlite::read_content(db, sections->uint64(1), sections->uint64(2), bytes);
+    if (!read || !*read || sqlite::HashBytes(xxh3_128(bytes)).view() != sections->bytes(4)) {
+      breaches.push_back(
+          fmt::format("section {}: bytes are not those of its hash", sections->uint64(0)));
+    }
+  }
+}
+
+// Every chunk of a section's content is used by some section, whole.
+void check_section_contents(Database& db, std::vector<std::string>& breaches) {
+  auto rows = db.prepare(
+      "SELECT content, sum(size), (SELECT sum(length(bytes)) FROM chunks WHERE key BETWEEN "
+      "content << 24 AND (content << 24) + 0xffffff) FROM sections GROUP BY content");
+  if (!rows) return breaches.push_back(rows.error().text);
+  while (true) {
+    const auto row = rows->step();
+    if (!row) breaches.push_back(row.error().text);
+    if (!row || !*row) return;
+    if (rows->uint64(1) != rows->uint64(2)) {
+      breaches.push_back(fmt::format("content {} has {} bytes, its sections {}", rows->uint64(0),
+                                     rows->uint64(2), rows->uint64(1)));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> check_store(const std::string& path) {
@@ -145,6 +218,8 @@ std::vector<std::string> check_store(const std::string& path) {
     }
   }
   for (const Rule& rule : kRules) check_rule(*db, rule, breaches);
+  check_sections(*db, breaches);
+  check_section_contents(*db, breaches);
   auto contents = db->prepare("SELECT content, size, hash FROM contents");
   if (!contents) return {contents.error().text};
   while (true) {

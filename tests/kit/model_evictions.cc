@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "schema/base/json.h"
 #include "schema/base/limits.h"
+#include "schema/path.h"
 #include "tests/kit/model_state.h"
 
 namespace ebla::kit {
@@ -175,7 +177,7 @@ Result<std::string> ModelState::free_name(Ino dir, const EvictionPlan& plan) con
 
 // 0: the folder for messages of that session is yet to be made.
 Result<Ino> ModelState::folder_for(const Session& session, ArtifactKind kind) const {
-  if (kind == ArtifactKind::tool_result) return session.folder;
+  if (kind != ArtifactKind::human) return session.folder;
   const auto made = human_folders_.find(session.serial);
   if (made != human_folders_.end()) return made->second;
   if (has_name(histories_, session.id)) {
@@ -206,11 +208,13 @@ Ino ModelState::human_folder(const Session& session, const EvictionPlan& plan, C
 void ModelState::fill(ModelDecision& decision, const EvictionPlan& plan, ChangeSet& changes) {
   decision.content = adopt_content(plan.content);
   uint32_t flags = kNodeProtected | kNodeImmutable;
-  if (decision.kind == ArtifactKind::tool_result) flags |= kNodeRemovable;
+  const bool media = decision.kind == ArtifactKind::media;
+  if (!media && decision.kind != ArtifactKind::human) flags |= kNodeRemovable;
+  const Attr& owner = nodes_.at(decision.folder).attr;
   decision.ino = make_node(decision.folder, decision.name,
                            {.mode = 0400,
-                            .uid = plan.uid,
-                            .gid = plan.gid,
+                            .uid = media ? owner.uid : plan.uid,
+                            .gid = media ? owner.gid : plan.gid,
                             .size = decision.size,
                             .raw_bytes = decision.size,
                             .flags = flags},
@@ -218,11 +222,12 @@ void ModelState::fill(ModelDecision& decision, const EvictionPlan& plan, ChangeS
   ModelNode& node = nodes_.at(decision.ino);
   node.content = decision.content;
   node.xattrs = {{"user.ebla.created", utc_text(decision.created_ns)},
-                 {"user.ebla.kind", std::string(artifact_kind_name(decision.kind))},
-                 {"user.ebla.session", sessions_.at(decision.session).id},
-                 {"user.ebla.tokens", std::to_string(decision.tokens)}};
-  if (!decision.tool.empty()) node.xattrs.push_back({"user.ebla.tool", decision.tool});
-  if (!decision.call_id.empty()) {
+                 {"user.ebla.kind", std::string(artifact_kind_name(decision.kind))}};
+  // Media belong to no session.
+  if (!media) node.xattrs.push_back({"user.ebla.session", sessions_.at(decision.session).id});
+  node.xattrs.push_back({"user.ebla.tokens", std::to_string(decision.tokens)});
+  if (!media && !decision.tool.empty()) node.xattrs.push_back({"user.ebla.tool", decision.tool});
+  if (!media && !decision.call_id.empty()) {
     node.xattrs.push_back({"user.ebla.tool_call_id", decision.call_id});
   }
   node.xattrs.push_back({"user.ebla.xxh3", decision.hash.hex()});
@@ -235,7 +240,9 @@ Result<EvictionOutcome> ModelState::commit_eviction(const EvictionPlan& plan, Ch
   }
   const Session& session = at->second;
   if (const auto good = check_content(plan.content); !good) return std::unexpected(good.error());
-  if (plan.stem.empty() || !is_name(plan.stem + plan.extension)) {
+  // The store names media itself.
+  const std::string stem = plan.kind == ArtifactKind::media ? "0" : plan.stem;
+  if (stem.empty() || !is_name(stem + plan.extension)) {
     return fail(Code::invalid_path,
                 "a file name is not empty, \".\" or \"..\" and holds neither "
                 "'/' nor NUL");
@@ -251,6 +258,7 @@ Result<EvictionOutcome> ModelState::commit_eviction(const EvictionPlan& plan, Ch
     return outcome_of(*known, true);
   }
 
+  if (plan.kind == ArtifactKind::media) return decide_media(session, plan, changes);
   const auto folder_then = folder_for(session, plan.kind);
   if (!folder_then) return std::unexpected(folder_then.error());
   const auto name = free_name(*folder_then, plan);
@@ -260,28 +268,89 @@ Result<EvictionOutcome> ModelState::commit_eviction(const EvictionPlan& plan, Ch
 
 EvictionOutcome ModelState::decide(const Session& session, const EvictionPlan& plan,
                                    const std::string& name, ChangeSet& changes) {
-  const Ino folder =
-      plan.kind == ArtifactKind::human ? human_folder(session, plan, changes) : session.folder;
   ModelDecision decision;
-  decision.tree = session.tree;
   decision.session = session.serial;
+  decision.folder =
+      plan.kind == ArtifactKind::human ? human_folder(session, plan, changes) : session.folder;
+  decision.name = name;
+  return keep_decision(std::move(decision), plan, changes);
+}
+
+const ModelNode* ModelState::media_file(const ContentRef& content) const {
+  for (const ModelDecision& d : decisions_) {
+    if (d.kind == ArtifactKind::media && d.hash == content.hash &&
+        contents_.at(d.content).bytes == bytes_of(content)) {
+      return &nodes_.at(d.ino);
+    }
+  }
+  return nullptr;
+}
+
+Result<EvictionOutcome> ModelState::decide_media(const Session& session, const EvictionPlan& plan,
+                                                 ChangeSet& changes) {
+  ModelDecision decision;
+  decision.session = session.serial;
+  if (const ModelNode* file = media_file(plan.content); file != nullptr) {
+    decision.folder = media_folder_;
+    decision.name = file->name;
+    decision.ino = file->attr.ino;
+    decision.content = file->content;
+    discard(plan.content.staged);
+    return keep_decision(std::move(decision), plan, changes);
+  }
+  EvictionPlan named = plan;
+  named.stem = plan.content.hash.hex();
+  const auto name = free_name(media_folder_, named);
+  if (!name) return std::unexpected(name.error());
+  if (media_folder_ == 0) {
+    const Attr owner = nodes_.at(histories_).attr;
+    media_folder_ = make_node(histories_, kMediaName,
+                              {.kind = NodeKind::directory,
+                               .mode = 0700,
+                               .uid = owner.uid,
+                               .gid = owner.gid,
+                               .flags = kNodeFixed},
+                              changes);
+  }
+  decision.folder = media_folder_;
+  decision.name = *name;
+  return keep_decision(std::move(decision), plan, changes);
+}
+
+// `decision` brings session, folder and name, and the file where there is one.
+EvictionOutcome ModelState::keep_decision(ModelDecision decision, const EvictionPlan& plan,
+                                          ChangeSet& changes) {
+  const Session& session = sessions_.at(decision.session);
+  decision.tree = session.tree;
   decision.kind = plan.kind;
   decision.call_id = plan.call_id;
   decision.hash = plan.content.hash;
   decision.size = plan.content.size;
   decision.tool = plan.tool;
-  decision.folder = folder;
-  decision.name = name;
-  decision.replacement = join_replacement(plan.replacement_parts, name);
+  decision.replacement = join_replacement(plan.replacement_parts, decision.name);
   decision.lines = plan.lines;
   decision.tokens = plan.tokens;
   decision.created_ns = clock_.wall_ns();
-  const std::string same_as = same_bytes_path(session.tree, plan.content);
-  fill(decision, plan, changes);
-  taken_.insert({folder, name});
+  std::string same_as;
+  if (decision.ino == 0) {
+    same_as = same_bytes_path(session.tree, plan.content);
+    fill(decision, plan, changes);
+  } else {
+    same_as = same_bytes_path(session.tree, {.bytes = contents_.at(decision.content).bytes,
+                                             .staged = 0,
+                                             .size = plan.content.size,
+                                             .hash = plan.content.hash});
+  }
+  taken_.insert({decision.folder, decision.name});
   replacements_.insert({session.tree, xxh3_128(decision.replacement)});
   if (!plan.path_prefix.empty()) aliases_.insert({plan.path_prefix, plan.path_subtree});
   decisions_.push_back(std::move(decision));
+  note_event({.session = session.serial,
+              .what = std::string(artifact_kind_name(plan.kind)),
+              .detail = printable(plan.tool),
+              .tokens_before = plan.tokens,
+              .tokens_after = plan.tokens_after,
+              .path = path_in(decisions_.back().folder, decisions_.back().name)});
   EvictionOutcome outcome = outcome_of(decisions_.back(), false);
   outcome.same_as = same_as;
   return outcome;

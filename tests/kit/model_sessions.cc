@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schema/base/limits.h"
+#include "schema/path.h"
 #include "tests/kit/model_state.h"
 
 namespace ebla::kit {
@@ -72,6 +73,7 @@ uint64_t ModelState::depth_of(SessionId serial) const {
 }
 
 bool ModelState::session_id_is_free(const std::string& id) const {
+  if (id == kMediaName) return false;
   if (std::ranges::any_of(sessions_, [&](const auto& s) { return s.second.id == id; })) {
     return false;
   }
@@ -79,7 +81,7 @@ bool ModelState::session_id_is_free(const std::string& id) const {
   return !has_name(histories_, id + ".md") && !has_name(histories_, id);
 }
 
-Result<SessionOutcome> ModelState::resume(Session& session, const SessionPlan& plan) const {
+Result<SessionOutcome> ModelState::resume(Session& session, const SessionPlan& plan) {
   if (plan.parent != 0 && plan.parent != session.parent) {
     return fail(Code::conflict,
                 fmt::format("session {} exists under another parent: leave parent out, or use "
@@ -87,6 +89,10 @@ Result<SessionOutcome> ModelState::resume(Session& session, const SessionPlan& p
                             session.id));
   }
   apply(session, plan);
+  if (session.closed_ns != 0) {
+    session.closed_ns = 0;
+    note_event(session.serial, "session_open");
+  }
   return SessionOutcome{.session = session, .created = false};
 }
 
@@ -120,6 +126,7 @@ Session ModelState::create_session(const SessionPlan& plan, const std::string& i
                                        {"user.ebla.kind", "history"},
                                        {"user.ebla.session", id}};
   sessions_[serial] = session;
+  note_event(serial, "session_open");
   changes.tree = session.tree;
   changes.session = serial;
   return session;
@@ -144,6 +151,20 @@ Result<SessionOutcome> ModelState::open_session(const SessionPlan& plan, ChangeS
     }
   }
   return fail(Code::conflict, "every proposed session id is taken: try again");
+}
+
+Result<void> ModelState::close_session(SessionId serial, ChangeSet& changes) {
+  const auto at = sessions_.find(serial);
+  if (at == sessions_.end()) {
+    return fail(Code::unknown_session, fmt::format("session number {} does not exist", serial));
+  }
+  Session& session = at->second;
+  changes.tree = session.tree;
+  changes.session = serial;
+  if (session.closed_ns != 0) return {};
+  session.closed_ns = clock_.wall_ns();
+  note_event(serial, "session_close");
+  return {};
 }
 
 }  // namespace ebla::kit

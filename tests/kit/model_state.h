@@ -54,6 +54,18 @@ struct ModelDecision {
   ContentId content = 0;  // the last one that filled it; may be gone
 };
 
+struct ModelHistory {
+  std::string text;
+  HistoryState state;
+  std::set<Hash128> keys;
+};
+
+struct ModelPass {
+  SessionId tree = 0;
+  Pass pass;
+  std::string message;
+};
+
 class ModelState {
  public:
   ModelState(const Clock& clock, uint32_t uid, uint32_t gid);
@@ -78,6 +90,14 @@ class ModelState {
   bool is_replacement(SessionId tree, Hash128 hash) const;
   std::vector<PathAlias> path_aliases() const;
   Usage usage() const;
+  // (model_passes.cc)
+  std::vector<ItemAnswer> find_items(SessionId tree, std::span<const ItemQuery> items) const;
+  std::vector<Pass> passes(SessionId tree, uint64_t after) const;
+  Result<std::string> pass_message(uint64_t pass) const;
+  Result<HistoryState> history_state(SessionId session) const;
+  Result<std::vector<bool>> history_holds(SessionId session, std::span<const Hash128> keys) const;
+  std::vector<Event> events(const EventQuery& query) const;
+  std::optional<std::string> fact(std::string_view name) const;
 
   // Units.
   Result<void> remove(const RemovePlan& plan, ChangeSet& changes);
@@ -86,6 +106,10 @@ class ModelState {
   Result<ContentId> stage(ContentId content, uint64_t offset, std::string_view bytes);
   void discard(ContentId content);
   Result<EvictionOutcome> commit_eviction(const EvictionPlan& plan, ChangeSet& changes);
+  Result<Pass> commit_pass(const PassPlan& plan, ChangeSet& changes);
+  Result<HistoryState> append_history(const HistoryPlan& plan, ChangeSet& changes);
+  Result<void> close_session(SessionId serial, ChangeSet& changes);
+  Result<void> set_fact(const std::string& name, const std::optional<std::string>& value);
 
   static constexpr Ino kRoot = 1;
 
@@ -100,7 +124,7 @@ class ModelState {
 
   bool session_id_is_free(const std::string& id) const;
   uint64_t depth_of(SessionId serial) const;
-  Result<SessionOutcome> resume(Session& session, const SessionPlan& plan) const;
+  Result<SessionOutcome> resume(Session& session, const SessionPlan& plan);
   Session create_session(const SessionPlan& plan, const std::string& id, ChangeSet& changes);
 
   Result<void> check_content(const ContentRef& content) const;
@@ -113,9 +137,25 @@ class ModelState {
   Ino human_folder(const Session& session, const EvictionPlan& plan, ChangeSet& changes);
   EvictionOutcome decide(const Session& session, const EvictionPlan& plan, const std::string& name,
                          ChangeSet& changes);
+  Result<EvictionOutcome> decide_media(const Session& session, const EvictionPlan& plan,
+                                       ChangeSet& changes);
+  EvictionOutcome keep_decision(ModelDecision decision, const EvictionPlan& plan,
+                                ChangeSet& changes);
+  // nullptr: there is no file of it yet.
+  const ModelNode* media_file(const ContentRef& content) const;
   void fill(ModelDecision& decision, const EvictionPlan& plan, ChangeSet& changes);
   EvictionOutcome outcome_of(const ModelDecision& decision, bool known) const;
   std::string path_in(Ino dir, std::string_view name) const;
+  Original original_of(const ModelDecision& decision) const;
+  ItemAnswer answer(SessionId tree, const ItemQuery& query) const;
+
+  Result<void> check_section(SessionId session, const std::string& section,
+                             uint64_t history_bytes) const;
+  void grow_history(const Session& session, const std::string& section, uint64_t lines,
+                    const std::vector<Hash128>& keys, ChangeSet& changes);
+  // Keeps it with the next id.
+  uint64_t note_event(Event event);
+  void note_event(SessionId session, std::string what, std::string path = "");
 
   const Clock& clock_;
   Ino results_ = 0;
@@ -126,6 +166,11 @@ class ModelState {
   std::map<ContentId, ModelContent> contents_;
   std::map<SessionId, Session> sessions_;
   std::map<SessionId, Ino> human_folders_;
+  Ino media_folder_ = 0;
+  std::map<Ino, ModelHistory> history_texts_;
+  std::vector<ModelPass> passes_;
+  std::vector<Event> events_;
+  std::map<std::string, std::string, std::less<>> facts_;
   std::vector<ModelDecision> decisions_;
   std::set<std::pair<SessionId, Hash128>> replacements_;
   std::set<std::pair<Ino, std::string>> taken_;

@@ -48,6 +48,29 @@ class ModelStore final : public Store {
     return with(&ModelState::is_replacement, tree, hash);
   }
   Result<std::vector<PathAlias>> path_aliases() override { return with(&ModelState::path_aliases); }
+  Result<std::vector<ItemAnswer>> find_items(SessionId tree,
+                                             std::span<const ItemQuery> items) override {
+    return Result<std::vector<ItemAnswer>>(with(&ModelState::find_items, tree, items));
+  }
+  Result<std::vector<Pass>> passes(SessionId tree, uint64_t after) override {
+    return with(&ModelState::passes, tree, after);
+  }
+  Result<std::string> pass_message(uint64_t pass) override {
+    return with(&ModelState::pass_message, pass);
+  }
+  Result<HistoryState> history_state(SessionId session) override {
+    return with(&ModelState::history_state, session);
+  }
+  Result<std::vector<bool>> history_holds(SessionId session,
+                                          std::span<const Hash128> keys) override {
+    return with(&ModelState::history_holds, session, keys);
+  }
+  Result<std::vector<Event>> events(const EventQuery& query) override {
+    return with(&ModelState::events, query);
+  }
+  Result<std::optional<std::string>> fact(std::string_view name) override {
+    return with(&ModelState::fact, name);
+  }
   Usage usage() override { return with(&ModelState::usage); }
   Health health() override {
     Health health;
@@ -90,6 +113,24 @@ class ModelStore final : public Store {
     change<EvictionOutcome>(options, std::move(done), [&](ChangeSet& changes) {
       return state_.commit_eviction(plan, changes);
     });
+  }
+  void commit_pass(PassPlan plan, ChangeOptions options, Completion<Pass> done) override {
+    change<Pass>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.commit_pass(plan, changes); });
+  }
+  void append_history(HistoryPlan plan, ChangeOptions options,
+                      Completion<HistoryState> done) override {
+    change<HistoryState>(options, std::move(done),
+                         [&](ChangeSet& changes) { return state_.append_history(plan, changes); });
+  }
+  void close_session(SessionId serial, ChangeOptions options, Completion<void> done) override {
+    change<void>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.close_session(serial, changes); });
+  }
+  void set_fact(std::string name, std::optional<std::string> value, ChangeOptions options,
+                Completion<void> done) override {
+    change<void>(options, std::move(done),
+                 [&](ChangeSet&) { return state_.set_fact(name, value); });
   }
 
  private:

@@ -89,8 +89,11 @@ Result<size_t> ModelState::read(Ino ino, uint64_t offset, std::span<char> out) c
   if (at->second.attr.kind == NodeKind::directory) {
     return fail(Code::is_directory, fmt::format("node {} is a directory", ino));
   }
-  if (at->second.content == 0) return size_t{0};
-  const std::string& bytes = contents_.at(at->second.content).bytes;
+  const auto history = history_texts_.find(ino);
+  if (history == history_texts_.end() && at->second.content == 0) return size_t{0};
+  const std::string& bytes = history != history_texts_.end()
+                                 ? history->second.text
+                                 : contents_.at(at->second.content).bytes;
   if (offset >= bytes.size()) return size_t{0};
   const size_t count = std::min<size_t>(out.size(), bytes.size() - offset);
   std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(offset), count, out.begin());
@@ -140,6 +143,7 @@ Usage ModelState::usage() const {
   for (const auto& [id, content] : contents_) {
     if (content.references > 0) usage.content_bytes += content.bytes.size();
   }
+  for (const auto& [ino, history] : history_texts_) usage.content_bytes += history.text.size();
   usage.sessions = sessions_.size();
   usage.evictions = decisions_.size();
   return usage;

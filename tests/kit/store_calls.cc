@@ -47,6 +47,29 @@ Ended<EvictionOutcome> commit_eviction(Store& store, EvictionPlan plan, ChangeOp
   });
 }
 
+Ended<Pass> commit_pass(Store& store, PassPlan plan, ChangeOptions options) {
+  return wait_for<Pass>(
+      [&](Completion<Pass> done) { store.commit_pass(std::move(plan), options, std::move(done)); });
+}
+
+Ended<HistoryState> append_history(Store& store, HistoryPlan plan, ChangeOptions options) {
+  return wait_for<HistoryState>([&](Completion<HistoryState> done) {
+    store.append_history(std::move(plan), options, std::move(done));
+  });
+}
+
+Ended<void> close_session(Store& store, SessionId serial, ChangeOptions options) {
+  return wait_for<void>(
+      [&](Completion<void> done) { store.close_session(serial, options, std::move(done)); });
+}
+
+Ended<void> set_fact(Store& store, std::string name, std::optional<std::string> value,
+                     ChangeOptions options) {
+  return wait_for<void>([&](Completion<void> done) {
+    store.set_fact(std::move(name), std::move(value), options, std::move(done));
+  });
+}
+
 SessionPlan session_plan(std::string_view id, std::string_view key, SessionId parent) {
   SessionPlan plan;
   plan.uid = 1000;
@@ -99,6 +122,52 @@ ContentRef stage_all(Store& store, std::string_view bytes) {
     ref.staged = *ended;
   }
   return ref;
+}
+
+std::string section_text(uint64_t number, size_t bytes) {
+  const std::string line = fmt::format("section {} of {} bytes\n", number, bytes);
+  std::string text;
+  text.reserve(bytes + line.size());
+  while (text.size() < bytes) text += line;
+  text.resize(std::max<size_t>(bytes, 1));
+  text.back() = '\n';
+  return text;
+}
+
+Hash128 message_key(uint64_t number) {
+  return xxh3_128(fmt::format("message {}", number));
+}
+
+HistoryPlan history_plan(Store& store, const Session& session, std::string section,
+                         uint64_t number) {
+  const auto state = store.history_state(session.serial);
+  if (!state) ADD_FAILURE() << "history: " << state.error().text;
+  HistoryPlan plan;
+  plan.session = session.serial;
+  plan.section_lines = static_cast<uint64_t>(std::ranges::count(section, '\n'));
+  plan.section = std::move(section);
+  plan.history_bytes = state ? state->bytes : 0;
+  plan.keys = {message_key(number)};
+  return plan;
+}
+
+PassPlan pass_plan(Store& store, const Session& session, std::string section, uint64_t messages) {
+  HistoryPlan history = history_plan(store, session, std::move(section), messages);
+  PassPlan plan;
+  plan.session = session.serial;
+  plan.uid = 1000;
+  plan.gid = 1001;
+  plan.prefix = xxh3_128(fmt::format("prefix of {}", messages));
+  plan.messages = messages;
+  plan.message = fmt::format("summary of {} messages", messages);
+  plan.message_identity = xxh3_128(plan.message);
+  plan.tokens_before = messages * 100;
+  plan.tokens_after = messages;
+  plan.section = std::move(history.section);
+  plan.section_lines = history.section_lines;
+  plan.history_bytes = history.history_bytes;
+  plan.keys = std::move(history.keys);
+  return plan;
 }
 
 std::string read_file(Store& store, Ino ino, size_t slice) {

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,11 @@ Ended<ContentId> stage(Store& store, ContentId content, uint64_t offset, std::st
                        ChangeOptions options = {});
 Ended<void> discard(Store& store, ContentId content, ChangeOptions options = {});
 Ended<EvictionOutcome> commit_eviction(Store& store, EvictionPlan plan, ChangeOptions options = {});
+Ended<Pass> commit_pass(Store& store, PassPlan plan, ChangeOptions options = {});
+Ended<HistoryState> append_history(Store& store, HistoryPlan plan, ChangeOptions options = {});
+Ended<void> close_session(Store& store, SessionId serial, ChangeOptions options = {});
+Ended<void> set_fact(Store& store, std::string name, std::optional<std::string> value,
+                     ChangeOptions options = {});
 
 // A session with one id candidate; key empty for none.
 SessionPlan session_plan(std::string_view id, std::string_view key = "", SessionId parent = 0);
@@ -68,6 +74,15 @@ EvictionPlan eviction_plan(const Session& session, std::string_view call_id, std
 // Stages `bytes` in slices of the size due and returns the reference; the test fails when that
 // fails.
 ContentRef stage_all(Store& store, std::string_view bytes);
+
+// Text for a history: `bytes` long, lines that say `number` and how long they are.
+std::string section_text(uint64_t number, size_t bytes);
+// At the history's end as it is now, with one key that follows from `number`.
+HistoryPlan history_plan(Store& store, const Session& session, std::string section,
+                         uint64_t number);
+// A pass over `messages` messages whose prefix follows from that number.
+PassPlan pass_plan(Store& store, const Session& session, std::string section, uint64_t messages);
+Hash128 message_key(uint64_t number);
 
 // The whole file, read `slice` bytes at a time.
 std::string read_file(Store& store, Ino ino, size_t slice = 65'536);

@@ -23,6 +23,10 @@ Described describe_dentries(const ChangeSet& changes) {
   }
   out.text += fmt::format(" ranges {} whole {} everything {}", changes.ranges.size(),
                           changes.whole_tree, changes.everything);
+  for (const RangeChange& r : changes.ranges) {
+    out.text += fmt::format(" from {} {}", r.offset, r.length);
+    out.inos.push_back(r.ino);
+  }
   if (changes.empty()) return out;
   out.text += fmt::format(" origin {}", changes.origin);
   out.sessions = {changes.tree, changes.session};
@@ -105,6 +109,7 @@ std::string RandomWorld::compare(const Both<ChangeSet>& changes) {
 std::string RandomWorld::compare_all(bool thorough) {
   auto difference = compare_folder({store(kLeft).root(), store(kRight).root()}, "", thorough);
   if (difference.empty()) difference = compare_sessions();
+  if (difference.empty()) difference = compare_memory();
   if (difference.empty()) {
     difference =
         compare("usage", on_both([&](Side side) { return describe_value(store(side).usage()); }));

@@ -24,10 +24,10 @@ inline Described describe_value(const Session& s) {
   std::string settings;
   for (const auto& [name, value] : s.settings) settings += fmt::format("{}={};", name, value);
   return {.text = fmt::format("id {} key {} label {} uid {} project {} model {} window {} settings "
-                              "{} capabilities {} prefix {} created {}",
+                              "{} capabilities {} prefix {} created {} closed {}",
                               s.id, printable(s.key), printable(s.label), s.uid, s.project, s.model,
                               s.window, settings, s.capabilities.value_or("(none)"), s.mount_prefix,
-                              s.created_ns),
+                              s.created_ns, s.closed_ns),
           .inos = {s.folder, s.history},
           .sessions = {s.serial, s.parent, s.tree},
           .contents = {}};
@@ -80,6 +80,65 @@ inline Described describe_value(uint64_t content) {
 inline Described describe_value(const std::vector<Xattr>& all) {
   std::string text;
   for (const Xattr& x : all) text += fmt::format("{}={};", x.name, printable(x.value));
+  return text_only(std::move(text));
+}
+
+inline Described describe_value(const HistoryState& h) {
+  return text_only(fmt::format("bytes {} lines {} sections {} messages {}", h.bytes, h.lines,
+                               h.sections, h.messages));
+}
+
+inline Described describe_value(const Pass& p) {
+  return {.text = fmt::format("prefix {} messages {} pinned {} identity {} tokens {} known {}",
+                              p.prefix.hex(), p.messages, fmt::join(p.pinned, ","),
+                              p.message_identity.hex(), p.tokens_after, p.known),
+          .inos = {},
+          .sessions = {p.session},
+          .contents = {}};
+}
+
+inline Described describe_value(const std::vector<Pass>& all) {
+  Described out;
+  for (const Pass& pass : all) {
+    Described one = describe_value(pass);
+    out.text += one.text + ";";
+    out.sessions.push_back(pass.session);
+  }
+  return out;
+}
+
+inline Described describe_value(const std::vector<Event>& all) {
+  Described out;
+  for (const Event& e : all) {
+    out.text += fmt::format("{} at {} {} {} to {} {};", e.what, e.at_ns, e.detail, e.tokens_before,
+                            e.tokens_after, printable(e.path));
+    out.sessions.push_back(e.session);
+  }
+  return out;
+}
+
+inline Described describe_value(const std::vector<ItemAnswer>& all) {
+  Described out;
+  for (const ItemAnswer& answer : all) {
+    if (answer.decision) {
+      Described one = describe_value(*answer.decision);
+      out.text += one.text;
+      out.inos.push_back(answer.decision->ino);
+    }
+    if (answer.original) {
+      const Original& o = *answer.original;
+      out.text +=
+          fmt::format(" stands for {} {} {} size {} tokens {} {}", artifact_kind_name(o.kind),
+                      printable(o.call_id), o.hash.hex(), o.size, o.tokens, printable(o.path));
+    }
+    out.text += ";";
+  }
+  return out;
+}
+
+inline Described describe_value(const std::vector<bool>& all) {
+  std::string text;
+  for (const bool one : all) text += one ? '1' : '0';
   return text_only(std::move(text));
 }
 

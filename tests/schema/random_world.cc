@@ -20,12 +20,17 @@ const auto& pick(const C& choices, uint32_t random) {
 
 const std::array<std::string, 6> kKeys = {"", "", "build", "test", std::string("k\0y", 3), "键"};
 const std::array<std::string, 9> kIds = {"default", "s-aaaaa", "s-bbbbb", "t-aaaaa", "t-bbbbb",
-                                         "u-aaaaa", "u-bbbbb", "call_1",  "message"};
+                                         "u-aaaaa", "u-bbbbb", "call_1",  "media"};
 const std::array<std::string, 7> kCallIds = {
     "", "call_1", "call_1", "call_2", "a/b", "a_b", std::string("x\0y", 3)};
 const std::array<std::string, 12> kStems = {
     "call_1",  "call_1",  "call_2", "a_b", "call_1.2", "s-aaaaa",
     "t-aaaaa", "message", "x\ny",   "..",  "a/b",      std::string(255, 'n')};
+
+const std::array<ArtifactKind, 8> kKinds = {ArtifactKind::tool_result, ArtifactKind::tool_result,
+                                            ArtifactKind::tool_result, ArtifactKind::human,
+                                            ArtifactKind::human,       ArtifactKind::argument,
+                                            ArtifactKind::old_result,  ArtifactKind::media};
 
 std::string text_of(uint32_t random) {
   switch (random % 16) {
@@ -44,18 +49,18 @@ std::string text_of(uint32_t random) {
   }
 }
 
-// Now and then one waits for the disk.
+}  // namespace
+
 ChangeOptions options_of(const Operation& op) {
   return {.durability = op.random[7] % 16 == 0 ? Durability::durable : Durability::ordered,
           .origin = op.random[6] % 3};
 }
 
-}  // namespace
-
 std::string describe(const Operation& operation) {
-  static constexpr std::array<std::string_view, 12> kNames = {
-      "open_session", "put_away", "put_again", "put_staged", "stage", "discard",
-      "remove",       "reap",     "find",      "tick",       "sync",  "reopen"};
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "open_session",   "put_away",    "put_again",     "put_staged", "stage",   "discard",
+      "remove",         "reap",        "find",          "tick",       "sync",    "reopen",
+      "append_history", "commit_pass", "close_session", "find_items", "set_fact"};
   std::string text = fmt::format("{} {{", kNames.at(static_cast<size_t>(operation.kind)));
   for (const uint32_t number : operation.random) text += fmt::format("{}, ", number);
   return text + "}";
@@ -93,6 +98,16 @@ std::string RandomWorld::run(const Operation& op) {
       return compare("sync", on_both([&](Side side) { return kit::sync(store(side)); }));
     case Operation::Kind::reopen:
       return reopen();
+    case Operation::Kind::append_history:
+      return grow_history(op, false);
+    case Operation::Kind::commit_pass:
+      return grow_history(op, true);
+    case Operation::Kind::close_session:
+      return close_session(op);
+    case Operation::Kind::find_items:
+      return find_items(op);
+    case Operation::Kind::set_fact:
+      return set_fact(op);
   }
   return "unknown operation";
 }
@@ -140,8 +155,9 @@ std::string RandomWorld::open_session(const Operation& op) {
 EvictionPlan RandomWorld::base_plan(const Operation& op, Side side) const {
   EvictionPlan plan;
   plan.session = some_session(op.random[0])[side];
-  plan.kind = op.random[1] % 4 == 0 ? ArtifactKind::human : ArtifactKind::tool_result;
-  plan.extension = plan.kind == ArtifactKind::human ? ".md" : "";
+  plan.kind = pick(kKinds, op.random[1]);
+  if (plan.kind == ArtifactKind::human) plan.extension = ".md";
+  if (plan.kind == ArtifactKind::media) plan.extension = op.random[1] % 3 == 0 ? ".jpg" : ".png";
   plan.call_id = pick(kCallIds, op.random[2]);
   plan.stem = pick(kStems, op.random[3]);
   plan.tool = op.random[3] % 5 == 0 ? "" : "bash";
@@ -150,6 +166,7 @@ EvictionPlan RandomWorld::base_plan(const Operation& op, Side side) const {
   plan.characters = op.random[4];
   plan.lines = op.random[4] % 1000;
   plan.tokens = op.random[4] % 5000;
+  plan.tokens_after = op.random[4] % 50;
   plan.replacement_parts = {"kept in ", fmt::format(" ({})", op.random[4] % 7)};
   if (op.random[4] % 4 == 0) plan.replacement_parts.push_back(" twice");
   if (op.random[6] % 3 == 0) {

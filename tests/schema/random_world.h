@@ -34,11 +34,18 @@ struct Operation {
     tick,
     sync,
     reopen,
+    append_history,
+    commit_pass,
+    close_session,
+    find_items,
+    set_fact,
   };
   Kind kind = Kind::tick;
   std::array<uint32_t, 8> random{};
 };
 std::string describe(const Operation& operation);
+// Now and then one waits for the disk.
+ChangeOptions options_of(const Operation& operation);
 
 // What a value says without ids, and its ids in order.
 struct Described {
@@ -98,6 +105,13 @@ class RandomWorld {
   std::string reap(const Operation& op);
   std::string find(const Operation& op);
   std::string reopen();
+
+  // What the context engine remembers: random_passes.cc.
+  std::string grow_history(const Operation& op, bool pass);
+  std::string close_session(const Operation& op);
+  std::string find_items(const Operation& op);
+  std::string set_fact(const Operation& op);
+  std::string compare_memory();
 
   std::string compare_folder(const Both<Ino>& dir, const std::string& path, bool thorough);
   std::string compare_node(const Both<Ino>& ino, const std::string& path, bool thorough);

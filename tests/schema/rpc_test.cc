@@ -15,8 +15,10 @@ TEST(Rpc, EveryMethodIsFoundByItsName) {
     EXPECT_EQ(find_method(method.name), &method);
     EXPECT_TRUE(names.insert(method.name).second) << method.name << " is listed twice";
   }
-  for (const char* name : {"hello", "session.open", "session.get", "session.list", "evict", "fs.ls",
-                           "fs.stat", "fs.read", "fs.read_bytes", "stats", "status"}) {
+  for (const char* name :
+       {"hello", "session.open", "session.get", "session.list", "session.close", "evict", "prepare",
+        "history.append", "events", "fs.ls", "fs.stat", "fs.read", "fs.read_bytes", "fs.grep",
+        "fs.glob", "tools.list", "tools.call", "stats", "status"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -44,8 +46,9 @@ TEST(Rpc, WhatEveryCallOfOneKindMayRelyOn) {
       if (param.name == "session" || param.name == "parent") {
         EXPECT_EQ(param.type, Type::session) << method.name;
       }
+      const bool search = method.name == "fs.grep" || method.name == "fs.glob";
       if (method.name.starts_with("fs.") && param.name == "path") {
-        EXPECT_TRUE(param.required) << method.name;
+        EXPECT_EQ(param.required, !search) << method.name;
       }
       if (param.type == Type::content) {
         EXPECT_TRUE(param.required) << method.name;

@@ -17,7 +17,8 @@ using testing::IsEmpty;
 
 class CheckStore : public testing::TestWithParam<const char*> {
  protected:
-  // A shared content, a human message, a removed file, an orphan, a staged content.
+  // A shared content, a human message, a removed file, an orphan, a staged content; a medium of two
+  // trees, a history with short and long sections, a pass, a closed session.
   void SetUp() override {
     sqlite::OpenOptions options;
     options.path = path_;
@@ -38,6 +39,28 @@ class CheckStore : public testing::TestWithParam<const char*> {
         kit::remove(store, {.parent = session.folder, .name = "gone", .uid = 0, .reason = "rm"})
             .ok());
     ASSERT_TRUE(kit::stage(store, 0, 0, "half a text").ok());
+    fill_memory(store, session);
+  }
+
+  static void fill_memory(Store& store, const Session& session) {
+    const Session other = kit::make_session(store, "s-bbbbb");
+    for (const Session& one : {session, other}) {
+      auto medium = kit::eviction_plan(one, "", kit::random_bytes(3'000, 1), "image");
+      medium.kind = ArtifactKind::media;
+      ASSERT_TRUE(kit::commit_eviction(store, medium).ok());
+    }
+    uint64_t number = 0;
+    for (const size_t bytes : {3'000u, 1'500'000u, 40'000u, 40'000u, 40'000u, 40'000u, 200u}) {
+      ASSERT_TRUE(
+          kit::append_history(
+              store, kit::history_plan(store, session, kit::section_text(number, bytes), number))
+              .ok());
+      ++number;
+    }
+    ASSERT_TRUE(
+        kit::commit_pass(store, kit::pass_plan(store, session, kit::section_text(9, 5'000), 9))
+            .ok());
+    ASSERT_TRUE(kit::close_session(store, other.serial).ok());
   }
 
   void change(const char* sql) {
@@ -68,25 +91,36 @@ TEST_P(CheckStore, SeesTheBreach) {
 
 INSTANTIATE_TEST_SUITE_P(
     Breaches, CheckStore,
-    testing::Values("DELETE FROM inodes WHERE kind = 0 AND nlink = 1 AND size > 0",
-                    "DELETE FROM dentries WHERE name = x'6f6e65'", "DELETE FROM orphans",
-                    "UPDATE inodes SET nlink = nlink + 1 WHERE ino = 2",
-                    "UPDATE inodes SET entries = entries - 1 WHERE ino = 3",
-                    "UPDATE inodes SET size = size + 1 WHERE hash IS NOT NULL",
-                    "UPDATE inodes SET seq = seq + 1000 WHERE ino = 3",
-                    "UPDATE contents SET refs = refs + 1", "UPDATE contents SET size = size - 1",
-                    "UPDATE contents SET hash = zeroblob(16) WHERE size < 100000",
-                    "UPDATE chunks SET sum = sum + 1 WHERE key & 0xffffff = 1",
-                    "UPDATE chunks SET bytes = zeroblob(length(bytes)) WHERE key & 0xffffff = 0",
-                    "DELETE FROM chunks WHERE key & 0xffffff = 1", "DELETE FROM staged",
-                    "UPDATE evictions SET name = x'6e6f'",
-                    "UPDATE evictions SET ino = 0 WHERE ino <> 0", "DELETE FROM removed",
-                    "DELETE FROM eviction_keys WHERE key = 0",
-                    "DELETE FROM eviction_keys WHERE key = 1",
-                    "DELETE FROM evictions WHERE kind = 1", "UPDATE sessions SET history = 1",
-                    "UPDATE usage SET files = files + 1",
-                    "UPDATE usage SET content_bytes = content_bytes + 1 WHERE tree <> 0",
-                    "DELETE FROM usage WHERE tree <> 0"));
+    testing::Values(
+        "DELETE FROM inodes WHERE kind = 0 AND nlink = 1 AND size > 0",
+        "DELETE FROM dentries WHERE name = x'6f6e65'", "DELETE FROM orphans",
+        "UPDATE inodes SET nlink = nlink + 1 WHERE ino = 2",
+        "UPDATE inodes SET entries = entries - 1 WHERE ino = 3",
+        "UPDATE inodes SET size = size + 1 WHERE hash IS NOT NULL",
+        "UPDATE inodes SET seq = seq + 1000 WHERE ino = 3", "UPDATE contents SET refs = refs + 1",
+        "UPDATE contents SET size = size - 1",
+        "UPDATE contents SET hash = zeroblob(16) WHERE size < 100000",
+        "UPDATE chunks SET sum = sum + 1 WHERE key & 0xffffff = 1",
+        "UPDATE chunks SET bytes = zeroblob(length(bytes)) WHERE key & 0xffffff = 0",
+        "DELETE FROM chunks WHERE key & 0xffffff = 1", "DELETE FROM staged",
+        "UPDATE evictions SET name = x'6e6f'", "UPDATE evictions SET ino = 0 WHERE ino <> 0",
+        "DELETE FROM removed", "DELETE FROM eviction_keys WHERE key = 0",
+        "DELETE FROM eviction_keys WHERE key = 1", "DELETE FROM evictions WHERE kind = 1",
+        "UPDATE sessions SET history = 1", "UPDATE usage SET files = files + 1",
+        "UPDATE usage SET content_bytes = content_bytes + 1 WHERE tree <> 0",
+        "DELETE FROM usage WHERE tree <> 0",
+        "UPDATE inodes SET session = 2 WHERE eviction IN "
+        "(SELECT id FROM evictions WHERE kind = 4)",
+        "DELETE FROM sections WHERE sections = 1", "DELETE FROM sections WHERE sections = 8",
+        "DELETE FROM sections WHERE sections = 3",
+        "UPDATE sections SET hash = zeroblob(16) WHERE sections = 2",
+        "UPDATE sections SET start = start + 1 WHERE size < 10000",
+        "UPDATE sections SET session = 1",
+        "UPDATE sections SET messages = messages + 1 WHERE sections = 8",
+        "UPDATE inodes SET size = size - 1 WHERE size > 100000 AND hash IS NULL",
+        "UPDATE inodes SET content = 1 WHERE content = session", "DELETE FROM section_keys",
+        "UPDATE passes SET id = id + 1", "UPDATE passes SET pinned = x'00'",
+        "DELETE FROM session_events", "UPDATE sessions SET closed_ns = 0"));
 
 }  // namespace
 }  // namespace ebla

@@ -1,10 +1,5 @@
 // kill -9 at any moment: what was acknowledged is there, whole, with no step by hand.
-//
-// EBLA_KILL_ROUNDS: how often (20).
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -17,29 +12,16 @@
 #include "schema/base/fd.h"
 #include "schema/base/limits.h"
 #include "schema/path.h"
-#include "schema/sqlite/open.h"
 #include "tests/kit/check_store.h"
 #include "tests/kit/real_texts.h"
 #include "tests/kit/store_calls.h"
 #include "tests/kit/temp_dir.h"
-
-extern char** environ;
+#include "tests/schema/sqlite/kill_child.h"
 
 namespace ebla {
 namespace {
 
 constexpr int kThreads = 4;
-const char* self_path = nullptr;
-
-std::unique_ptr<Store> open_at(const std::string& path, const Clock& clock) {
-  sqlite::OpenOptions options;
-  options.path = path;
-  options.clock = &clock;
-  auto opened = sqlite::open_store(options);
-  if (opened) return std::move(*opened);
-  std::fprintf(stderr, "open: %s\n", opened.error().text.c_str());
-  return nullptr;
-}
 
 // The text of an eviction follows from its number: every ninth is long enough to be staged.
 std::string text_of(uint64_t number) {
@@ -95,34 +77,6 @@ int child(const std::string& path, uint64_t first) {
   return 0;
 }
 
-struct Child {
-  pid_t pid = 0;
-  UniqueFd out;
-};
-
-Child start_child(const std::string& path, uint64_t first) {
-  int ends[2];
-  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  Child started{.pid = 0, .out = UniqueFd(ends[0])};
-  const UniqueFd in(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.get(), 1);
-  std::string number = std::to_string(first);
-  std::string store = path;
-  std::string program = self_path;
-  std::string flag = "--child";
-  char* const arguments[] = {program.data(), flag.data(), store.data(), number.data(), nullptr};
-  EXPECT_EQ(posix_spawn(&started.pid, self_path, &actions, nullptr, arguments, environ), 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return started;
-}
-
-uint64_t rounds() {
-  const char* text = std::getenv("EBLA_KILL_ROUNDS");
-  return text == nullptr ? 20 : std::strtoull(text, nullptr, 10);
-}
-
 void check_file(Store& store, uint64_t number, const std::string& path) {
   const auto attr = resolve(store, path);
   ASSERT_TRUE(attr.has_value()) << path << ": " << attr.error().text;
@@ -136,8 +90,8 @@ TEST(StoreKill, WhatWasAcknowledgedIsThere) {
   std::mt19937_64 random(20);
   std::map<uint64_t, std::string> acknowledged;
   uint64_t all = 0;
-  for (uint64_t round = 0; round < rounds(); ++round) {
-    Child running = start_child(path, 1'000'000 * (round + 1));
+  for (uint64_t round = 0; round < kill_rounds(); ++round) {
+    Child running = start_child("--child", path, 1'000'000 * (round + 1));
     std::map<uint64_t, std::string> fresh;
     // Killed after so many acknowledgements and a moment more: anywhere in what follows.
     const uint64_t wanted = 1 + random() % 60;
@@ -158,10 +112,7 @@ TEST(StoreKill, WhatWasAcknowledgedIsThere) {
         kill(running.pid, SIGKILL);
       }
     }
-    int status = 0;
-    ASSERT_EQ(waitpid(running.pid, &status, 0), running.pid);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
-
+    ASSERT_NO_FATAL_FAILURE(expect_killed(running));
     auto store = open_at(path, clock);
     ASSERT_NE(store, nullptr);
     for (const auto& [number, file] : fresh) check_file(*store, number, file);
@@ -174,7 +125,7 @@ TEST(StoreKill, WhatWasAcknowledgedIsThere) {
   ASSERT_NE(store, nullptr);
   for (const auto& [number, file] : acknowledged) check_file(*store, number, file);
   std::printf("%llu kills, %llu acknowledged, none lost\n",
-              static_cast<unsigned long long>(rounds()), static_cast<unsigned long long>(all));
+              static_cast<unsigned long long>(kill_rounds()), static_cast<unsigned long long>(all));
 }
 
 }  // namespace
@@ -183,6 +134,9 @@ TEST(StoreKill, WhatWasAcknowledgedIsThere) {
 int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "--child") == 0) {
     return ebla::child(argv[2], std::strtoull(argv[3], nullptr, 10));
+  }
+  if (argc == 4 && std::strcmp(argv[1], "--history-child") == 0) {
+    return ebla::history_child(argv[2]);
   }
   testing::InitGoogleTest(&argc, argv);
   ebla::self_path = argv[0];

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-namespace ebla::tools {
+namespace ebla {
 
 // The nearest candidate, if it is near enough to be what was meant; else empty.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
 
-}  // namespace ebla::tools
+}  // namespace ebla

@@ -1,10 +1,10 @@
-#include "tools/suggest.h"
+#include "schema/base/suggest.h"
 
 #include <algorithm>
 
 #include "schema/base/edit_distance.h"
 
-namespace ebla::tools {
+namespace ebla {
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
   // A long argument is no typing error, and the table grows with its square.
@@ -24,4 +24,4 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
   return best;
 }
 
-}  // namespace ebla::tools
+}  // namespace ebla
