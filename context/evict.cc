@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/item_limit.h"
 #include "context/names.h"
 #include "context/notice.h"
 #include "context/preview.h"
@@ -25,28 +26,15 @@ constexpr uint64_t kWideHumanUnits = 16 * limits::kPreviewLineChars;
 constexpr uint64_t kMinPreviewUnits = 64;
 
 uint64_t rule_sum(const SizeSums& sums, SizeRule rule) {
-  return rule == SizeRule::chars4 ? sums.characters : sums.class_sum;
+  return rule_sum(sums.characters, sums.class_sum, rule);
 }
 
 uint64_t limit_of(const EvictRequest& request, const EvictContext& context) {
   const Settings& settings = context.settings;
-  uint64_t limit = request.kind == ArtifactKind::human ? settings.human_message_tokens
-                                                       : settings.tool_result_tokens;
-  if (request.kind == ArtifactKind::tool_result) {
-    const auto own = settings.tool_tokens.find(request.tool);
-    if (own != settings.tool_tokens.end()) limit = own->second;
+  if (request.limit_tokens) {
+    return under_share(*request.limit_tokens, settings, context.window).tokens;
   }
-  if (request.limit_tokens) limit = *request.limit_tokens;
-  if (context.window > 0) {
-    const double share = settings.item_window_share * static_cast<double>(context.window);
-    limit = std::min(limit, std::max<uint64_t>(1, static_cast<uint64_t>(share)));
-  }
-  return limit;
-}
-
-bool over_host_limit(const SizeSums& sums, const HostLimit& host) {
-  return (host.characters > 0 && sums.characters > host.characters) ||
-         (host.bytes > 0 && sums.bytes > host.bytes) || (host.lines > 0 && sums.lines > host.lines);
+  return item_limit(settings, request.kind, request.tool, context.window).tokens;
 }
 
 // Why the item stays, "" when it is to go (if the replacement gets small enough).
@@ -60,9 +48,11 @@ std::string reason_to_stay(uint64_t sum, uint64_t limit, const SizeSums& sums,
   if (result && !request.limit_tokens && settings.never.contains(request.tool)) {
     return "tool_never";
   }
-  if (sum / 4 > limit || (sum / 4 == limit && sum % 4 != 0)) return "";
+  if (over_limit(sum, limit)) return "";
   if (result && settings.always.contains(request.tool)) return "";
-  if (result && over_host_limit(sums, settings.host_limit)) return "";
+  if (result && over_host_limit(sums.characters, sums.bytes, sums.lines, settings.host_limit)) {
+    return "";
+  }
   return "below_limit";
 }
 
@@ -137,10 +127,11 @@ NamedText replacement(const ContentScan& scan, const EvictRequest& request,
 }  // namespace
 
 std::string artifact_folder(ArtifactKind kind, std::string_view session_id) {
-  std::string folder =
-      kind == ArtifactKind::human ? "/conversation_history" : "/large_tool_results";
+  if (kind == ArtifactKind::media) return "/conversation_history/media";
+  const bool human = kind == ArtifactKind::human;
+  std::string folder = human ? "/conversation_history" : "/large_tool_results";
   // Messages lie beside the history files, which are named after the session: always in a folder.
-  if (kind == ArtifactKind::tool_result && session_id == kDefaultSession) return folder;
+  if (!human && session_id == kDefaultSession) return folder;
   return folder.append("/").append(session_id);
 }
 
@@ -196,6 +187,7 @@ EvictDecision plan_eviction(const ContentScan& scan, const EvictRequest& request
   plan.characters = sums.characters;
   plan.lines = sums.lines;
   plan.tokens = decision.tokens;
+  plan.tokens_after = tokens_of_sum(size);
   return decision;
 }
 

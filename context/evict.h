@@ -48,8 +48,8 @@ EvictDecision plan_eviction(const ContentScan& scan, const EvictRequest& request
 // What the scan must keep for such a request.
 ScanOptions scan_options(ArtifactKind kind, const Settings& settings);
 
-// The folder that a file of this kind lies in: "/large_tool_results", "/large_tool_results/ID" or
-// "/conversation_history/ID".
+// The folder that a file of this kind lies in: "/large_tool_results", "/large_tool_results/ID",
+// "/conversation_history/ID" or "/conversation_history/media".
 std::string artifact_folder(ArtifactKind kind, std::string_view session_id);
 
 }  // namespace ebla::context

@@ -2,12 +2,7 @@
 // after a wanted change: EBLA_GOLDEN_UPDATE=1 context_test --gtest_filter='Golden*'
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <set>
 
 #include "context/prompt.h"
 #include "tests/context/support.h"
@@ -50,18 +45,6 @@ std::map<std::string, std::string> contents() {
           {"binary", binary()}};
 }
 
-void compare(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(EBLA_GOLDEN_DIR) / name;
-  if (std::getenv("EBLA_GOLDEN_UPDATE") != nullptr) {
-    std::ofstream(path, std::ios::binary) << text;
-    return;
-  }
-  std::ifstream file(path, std::ios::binary);
-  ASSERT_TRUE(file) << "no golden file " << name << ": see the head of golden_test.cc";
-  const std::string want((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_EQ(text, want) << name;
-}
-
 std::string replacement(const std::string& content, ArtifactKind kind, const Doors& doors) {
   EvictContext context = test::default_context();
   context.doors = doors;
@@ -80,26 +63,27 @@ std::string replacement(const std::string& content, ArtifactKind kind, const Doo
 TEST(Golden, ToolResults) {
   for (const auto& [shape, content] : contents()) {
     for (const auto& [door, doors] : kDoors) {
-      compare("result-" + shape + "-" + door + ".txt",
-              replacement(content, ArtifactKind::tool_result, doors));
+      test::compare_golden("result-" + shape + "-" + door + ".txt",
+                           replacement(content, ArtifactKind::tool_result, doors));
     }
   }
 }
 
 TEST(Golden, HumanMessages) {
   for (const auto& [door, doors] : kDoors) {
-    compare("human-lines-" + door + ".txt",
-            replacement(test::rows(200'058), ArtifactKind::human, doors));
+    test::compare_golden("human-lines-" + door + ".txt",
+                         replacement(test::rows(200'058), ArtifactKind::human, doors));
   }
-  compare("human-line-shell.txt",
-          replacement(std::string(200'058, 'x'), ArtifactKind::human, kDoors.at("shell")));
+  test::compare_golden(
+      "human-line-shell.txt",
+      replacement(std::string(200'058, 'x'), ArtifactKind::human, kDoors.at("shell")));
 }
 
 TEST(Golden, UpFront) {
   for (const auto& [door, doors] : kDoors) {
-    compare("up-front-" + door + ".txt",
-            up_front_text("/mnt/ebla/large_tool_results/app-abcde",
-                          "/mnt/ebla/conversation_history/app-abcde.md", doors));
+    test::compare_golden("up-front-" + door + ".txt",
+                         up_front_text("/mnt/ebla/large_tool_results/app-abcde",
+                                       "/mnt/ebla/conversation_history/app-abcde.md", doors));
   }
 }
 

@@ -1,6 +1,12 @@
 #include "tests/context/support.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 namespace ebla::context::test {
 
@@ -172,6 +178,18 @@ std::string frame_of(std::string_view text) {
     if (!has_gutter(line)) out += line + "\n";
   }
   return out;
+}
+
+void compare_golden(const std::string& name, const std::string& text) {
+  const std::filesystem::path path = std::filesystem::path(EBLA_GOLDEN_DIR) / name;
+  if (std::getenv("EBLA_GOLDEN_UPDATE") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file) << "no golden file " << name << ": see the head of golden_test.cc";
+  const std::string want((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(text, want) << name;
 }
 
 }  // namespace ebla::context::test

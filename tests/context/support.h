@@ -33,4 +33,7 @@ std::vector<std::string> lines_of(std::string_view text);
 std::vector<std::string> gutter_lines(std::string_view text);
 std::string frame_of(std::string_view text);  // the other ones, joined by newlines
 
+// Against the golden file of this name, byte for byte; see golden_test.cc.
+void compare_golden(const std::string& name, const std::string& text);
+
 }  // namespace ebla::context::test

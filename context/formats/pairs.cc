@@ -1,0 +1,116 @@
+#include "context/formats/pairs.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "context/formats/format.h"
+
+namespace ebla::context {
+namespace {
+
+// What a call and its result are matched by.
+struct Key {
+  std::string_view id;
+  std::string_view tool;  // only of calls without an id
+  bool operator==(const Key&) const = default;
+};
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    return std::hash<std::string_view>()(key.id) ^ std::hash<std::string_view>()(key.tool);
+  }
+};
+
+Key key_of(const Part& part) {
+  return {part.call_id, part.call_id.empty() ? std::string_view(part.tool) : std::string_view()};
+}
+
+struct OpenCalls {
+  std::vector<PartAt> open;  // newest last
+  PartAt newest;
+};
+
+const Part& part_at(const Conversation& conversation, PartAt at) {
+  return conversation.messages[at.message].parts[at.part];
+}
+
+// An item of its own, as some formats have it.
+bool only_reasoning(const Message& message) {
+  return !message.parts.empty() && std::ranges::all_of(message.parts, [](const Part& part) {
+    return part.kind == PartKind::reasoning;
+  });
+}
+
+}  // namespace
+
+Pairing pair_calls(const Conversation& conversation) {
+  Pairing pairing;
+  std::unordered_map<Key, OpenCalls, KeyHash> calls;
+  for (size_t m = 0; m < conversation.messages.size(); ++m) {
+    const std::vector<Part>& parts = conversation.messages[m].parts;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const Part& part = parts[p];
+      if (part.kind == PartKind::tool_call) {
+        OpenCalls& known = calls[key_of(part)];
+        known.newest = {m, p};
+        known.open.push_back(known.newest);
+      } else if (part.kind == PartKind::tool_result) {
+        const auto found = calls.find(key_of(part));
+        if (found == calls.end()) {
+          pairing.strays.push_back({m, p});
+        } else if (found->second.open.empty()) {
+          pairing.second.push_back({found->second.newest, {m, p}});
+        } else {
+          pairing.pairs.push_back({found->second.open.back(), {m, p}});
+          found->second.open.pop_back();
+        }
+      }
+    }
+  }
+  for (const auto& [key, known] : calls) {
+    for (PartAt at : known.open) pairing.unanswered.push_back(at);
+  }
+  std::ranges::sort(pairing.unanswered, {},
+                    [](PartAt at) { return std::pair(at.message, at.part); });
+  return pairing;
+}
+
+void name_results(Conversation& conversation) {
+  for (const Pair& pair : pair_calls(conversation).pairs) {
+    Part& result = conversation.messages[pair.result.message].parts[pair.result.part];
+    if (result.tool.empty()) result.tool = part_at(conversation, pair.call).tool;
+  }
+}
+
+std::vector<size_t> cut_points(const Conversation& conversation) {
+  const size_t count = conversation.messages.size();
+  // held[c]: how many groups stand on both sides of a cut at c, as differences.
+  std::vector<int64_t> held(count + 2, 0);
+  const auto hold = [&held](size_t first, size_t last) {
+    ++held[first + 1];
+    --held[last + 1];
+  };
+  const Pairing pairing = pair_calls(conversation);
+  for (const std::vector<Pair>* pairs : {&pairing.pairs, &pairing.second}) {
+    for (const Pair& pair : *pairs) hold(pair.call.message, pair.result.message);
+  }
+  // A reasoning item stands before the items that it led to: the rest of the model's turn.
+  size_t turn_end = count;  // last message of the turn that m is in
+  for (size_t m = count; m-- > 0;) {
+    const Message& message = conversation.messages[m];
+    if (!is_model(message)) continue;
+    const bool goes_on = m + 1 < count && is_model(conversation.messages[m + 1]);
+    if (!goes_on) turn_end = m;
+    if (only_reasoning(message)) hold(m, turn_end);
+  }
+  std::vector<size_t> points;
+  int64_t open = 0;
+  for (size_t c = 0; c <= count; ++c) {
+    open += held[c];
+    if (open == 0) points.push_back(c);
+  }
+  return points;
+}
+
+}  // namespace ebla::context

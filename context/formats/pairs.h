@@ -1,0 +1,35 @@
+// Which result answers which call.
+#pragma once
+
+#include <vector>
+
+#include "context/conversation.h"
+
+namespace ebla::context {
+
+struct PartAt {
+  size_t message = 0;
+  size_t part = 0;
+  bool operator==(const PartAt&) const = default;
+};
+
+struct Pair {
+  PartAt call;
+  PartAt result;
+};
+
+struct Pairing {
+  std::vector<Pair> pairs;         // by the place of the result
+  std::vector<PartAt> unanswered;  // calls, in order
+  std::vector<PartAt> strays;      // results without a call before them, in order
+  std::vector<Pair> second;        // results of a call that has one already, in order
+};
+
+// A result answers the newest call of its id that has no result yet; calls without an id are told
+// by the tool's name. Ids may be used again in later turns.
+Pairing pair_calls(const Conversation& conversation);
+
+// Gives results the tool name of their call where the format does not tell it.
+void name_results(Conversation& conversation);
+
+}  // namespace ebla::context

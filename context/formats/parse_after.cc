@@ -1,0 +1,88 @@
+// Reading a body again that begins like one read before.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "context/formats/pairs.h"
+#include "context/formats/table.h"
+#include "schema/base/limits.h"
+
+namespace ebla::context {
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\r\n";
+
+size_t common_prefix(std::string_view a, std::string_view b) {
+  constexpr size_t kBlock = 4096;  // compared at once
+  const size_t most = std::min(a.size(), b.size());
+  size_t same = 0;
+  while (same + kBlock <= most && std::memcmp(&a[same], &b[same], kBlock) == 0) same += kBlock;
+  while (same < most && a[same] == b[same]) ++same;
+  return same;
+}
+
+void move_span(Span& span, size_t by) {
+  if (span.empty()) return;
+  span.begin += by;
+  span.end += by;
+}
+
+void move_message(Message& message, size_t by) {
+  move_span(message.span, by);
+  for (Part& part : message.parts) {
+    move_span(part.span, by);
+    move_span(part.arguments, by);
+    move_span(part.content, by);
+    move_span(part.data, by);
+    for (Span& text : part.texts) move_span(text, by);
+  }
+}
+
+// Where the message behind these ones begins, or the list ends; npos: neither stands there.
+size_t resume_at(std::string_view body, size_t end_of_kept) {
+  const size_t next = body.find_first_not_of(kWhiteSpace, end_of_kept);
+  if (next == std::string_view::npos || body[next] == ']') return next;
+  if (body[next] != ',') return std::string_view::npos;
+  const size_t message = body.find_first_not_of(kWhiteSpace, next + 1);
+  const bool found = message != std::string_view::npos && body[message] == '{';
+  return found ? message : std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Conversation> parse_after(const Format& format, std::string_view body,
+                                 std::string_view earlier_body, const Conversation& earlier) {
+  const size_t same = common_prefix(body, earlier_body);
+  const auto behind = std::ranges::partition_point(
+      earlier.messages, [same](const Message& message) { return message.span.end <= same; });
+  const auto kept = static_cast<size_t>(behind - earlier.messages.begin());
+  const bool usable = kept > 0 && earlier.format == format.id() &&
+                      body[earlier.list.begin] == '[' && body.size() <= limits::kBodyBytes;
+  const size_t resume =
+      usable ? resume_at(body, earlier.messages[kept - 1].span.end) : std::string_view::npos;
+  if (resume == std::string_view::npos) return format.parse(body);
+
+  // The same body without the messages that are known.
+  const size_t list_begin = earlier.list.begin;
+  std::string rest(body.substr(0, list_begin + 1));
+  rest.append(body.substr(resume));
+  const size_t by = resume - list_begin - 1;
+  Result<Conversation> read = format.parse(rest);
+  // A fault is told by the full reading, with its right place. A list that stands elsewhere is read
+  // in full too, and one that may be partial for what is in its known messages.
+  const bool partial = read && earlier.partial && !read->partial;
+  if (!read || partial || read->list.begin != list_begin ||
+      read->whole_request != earlier.whole_request ||
+      read->messages.size() + kept > limits::kMessages) {
+    return format.parse(body);
+  }
+  Conversation out = std::move(*read);
+  for (Message& message : out.messages) move_message(message, by);
+  out.list.end += by;
+  out.messages.insert(out.messages.begin(), earlier.messages.begin(), behind);
+  out.shape = earlier.shape;
+  name_results(out);
+  return out;
+}
+
+}  // namespace ebla::context

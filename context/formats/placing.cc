@@ -1,0 +1,92 @@
+#include "context/formats/placing.h"
+
+#include <utility>
+
+namespace ebla::context {
+namespace {
+
+// Index of the first part that is no result; media among the blocks of a result are parts behind
+// it.
+size_t first_other_part(const Message& message) {
+  size_t result_end = 0;
+  for (size_t p = 0; p < message.parts.size(); ++p) {
+    const Part& part = message.parts[p];
+    if (part.kind == PartKind::tool_result) {
+      result_end = part.span.end;
+    } else if (part.span.begin >= result_end) {
+      return p;
+    }
+  }
+  return message.parts.size();
+}
+
+}  // namespace
+
+Placing::Placing(ResultPlace place, const Conversation& conversation)
+    : place_(place),
+      count_(conversation.messages.size()),
+      behind_model_(count_ + 1, count_),
+      behind_results_(count_ + 1, count_),
+      turn_end_(count_ + 1, count_) {
+  const std::vector<Message>& messages = conversation.messages;
+  for (size_t m = count_; m-- > 0;) {
+    behind_model_[m] = is_model(messages[m]) ? behind_model_[m + 1] : m;
+    behind_results_[m] = messages[m].role == Role::tool ? behind_results_[m + 1] : m;
+    turn_end_[m] = is_model(messages[m]) ? m : turn_end_[m + 1];
+  }
+  if (place != ResultPlace::blocks) return;
+  first_other_.assign(count_, {count_, 0});
+  for (size_t m = 0; m < count_; ++m) {
+    const bool goes_on = m > 0 && !is_model(messages[m]) && !is_model(messages[m - 1]);
+    if (goes_on && first_other_[m - 1].message < m) {
+      first_other_[m] = first_other_[m - 1];
+    } else if (const size_t p = first_other_part(messages[m]); p < messages[m].parts.size()) {
+      first_other_[m] = {m, p};
+    }
+  }
+}
+
+size_t Placing::target(size_t call_message) const {
+  switch (place_) {
+    case ResultPlace::blocks:
+      return behind_model_[call_message];
+    case ResultPlace::messages:
+      return behind_results_[call_message + 1];
+    case ResultPlace::anywhere:
+      break;
+  }
+  return behind_results_[behind_model_[call_message]];
+}
+
+size_t Placing::live_turn() const {
+  size_t end = count_;
+  while (end > 0 && behind_results_[end - 1] == count_) --end;
+  size_t begin = end;
+  while (begin > 0 && behind_model_[begin - 1] == end) {
+    --begin;
+    // Where results are messages, each message of the model is a turn.
+    if (place_ == ResultPlace::messages) break;
+  }
+  return begin == end ? count_ : begin;
+}
+
+bool Placing::in_place(const Pair& pair) const {
+  const PartAt result = pair.result;
+  switch (place_) {
+    case ResultPlace::anywhere:
+      return true;
+    case ResultPlace::messages:
+      return result.message > pair.call.message &&
+             result.message < behind_results_[pair.call.message + 1];
+    case ResultPlace::blocks:
+      break;
+  }
+  // In the turn right behind, and nothing but results before it.
+  const size_t turn = behind_model_[pair.call.message];
+  if (turn == count_ || result.message < turn) return false;
+  const PartAt other = first_other_[result.message];
+  const bool first = std::pair(result.message, result.part) < std::pair(other.message, other.part);
+  return first && result.message < turn_end_[turn];
+}
+
+}  // namespace ebla::context

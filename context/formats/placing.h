@@ -1,0 +1,36 @@
+// Where a format wants the result of a call.
+#pragma once
+
+#include <vector>
+
+#include "context/formats/pairs.h"
+#include "context/formats/table.h"
+
+namespace ebla::context {
+
+// Reads the list once; every answer then takes constant time.
+class Placing {
+ public:
+  Placing(ResultPlace place, const Conversation& conversation);
+
+  bool in_place(const Pair& pair) const;
+  // Index of the message that results of a call in this message belong into (blocks), or before
+  // which they are inserted (messages); may be the end of the list.
+  size_t target(size_t call_message) const;
+  // First message of the live turn at the end of the list: calls of the model, and nothing but
+  // results behind them. The number of messages: there is none.
+  size_t live_turn() const;
+  // First message from this one on that is the model's; the number of messages: there is none.
+  size_t next_model(size_t m) const { return turn_end_[m]; }
+
+ private:
+  ResultPlace place_;
+  size_t count_;
+  std::vector<size_t> behind_model_;    // by message: first one from it on that is not the model's
+  std::vector<size_t> behind_results_;  // by message: first one from it on that brings no results
+  // By message, where results are blocks: the first part of its turn that is no result.
+  std::vector<PartAt> first_other_;
+  std::vector<size_t> turn_end_;  // by message: first one of the model from it on
+};
+
+}  // namespace ebla::context

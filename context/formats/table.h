@@ -1,0 +1,61 @@
+// One row a format: each is a file with a class below FormatBase. What they share is here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "context/formats/format.h"
+#include "context/formats/reading.h"
+#include "context/formats/traits.h"
+
+namespace ebla::context {
+
+// Where results stand.
+enum class ResultPlace : uint8_t {
+  blocks,    // blocks of the user's message right behind the call, before all else in it
+  messages,  // messages of their own, right behind the call
+  anywhere,  // items of their own, anywhere behind the call
+};
+
+class FormatBase : public Format {
+ public:
+  std::string edit(std::string_view body, const Message& message,
+                   std::span<const PartEdit> edits) const override;
+  std::string merged_user(std::string_view body, const Message& message,
+                          std::string_view text) const override;
+  std::vector<Repair> repairs(std::string_view body,
+                              const Conversation& conversation) const override;
+  std::vector<Splice> repair_splices(std::string_view body, const Conversation& conversation,
+                                     std::span<const Repair> repairs) const override;
+  std::vector<std::string> breaches(std::string_view body,
+                                    const Conversation& conversation) const override;
+
+  virtual ResultPlace result_place() const = 0;
+  // A block of text; `token` is the JSON string.
+  virtual std::string text_block(bool of_model, std::string_view token) const;
+  // The member that holds what a message says, in the JSON value of the message; absent: none.
+  virtual JsonValue content_of(const JsonValue& message) const { return message["content"]; }
+  // The object that holds that member.
+  virtual JsonValue fields_of(const JsonValue& message) const { return message; }
+  // A result of this text for a call: a message, or a block where results are blocks. "": nobody
+  // but the tool can tell what it would be.
+  virtual std::string result_of(std::string_view body, const Conversation& conversation,
+                                const Part& call, std::string_view text) const = 0;
+  // A text of white space alone is refused like an empty one.
+  virtual bool refuses_blank() const { return false; }
+  // Rules of this format beyond the common ones, in words.
+  virtual void own_rules(const JsonTree&, const Conversation&, std::vector<std::string>&) const {}
+};
+
+// A JSON string of this text, quotes included: strict JSON whatever the bytes.
+std::string json_string(std::string_view text);
+// {"name":value,…} of names and JSON values.
+std::string json_object(
+    std::initializer_list<std::pair<std::string_view, std::string_view>> members);
+
+const Format& anthropic_format();
+const Format& openai_format();
+const Format& responses_format();
+const Format& langchain_format();
+
+}  // namespace ebla::context

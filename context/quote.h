@@ -1,0 +1,30 @@
+// Foreign text inside our own. What is quoted here can hold anything and still never passes for a
+// line of ours: it stands in a fence that it cannot close, or on one line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ebla::context {
+
+// Backticks: at least three, more than any run in `text`.
+std::string fence_for(std::string_view text);
+// Opening fence with `info`, the text as it is, LF, closing fence, LF.
+void append_fenced(std::string& out, std::string_view info, std::string_view text);
+// Between double quotes on one line; \\ \" \n \xNN stand for what cannot be there. Strict UTF-8,
+// and the text can be had back to the byte.
+std::string quoted(std::string_view text);
+
+// What a terminal would show in the end, line by line: strict UTF-8, no control byte but TAB and
+// LF. A text without any of that comes back as it is.
+std::string clean_text(std::string_view text);
+// The same on one line: runs of white space are one space; at most so many code points, then "…".
+std::string one_line(std::string_view text, size_t characters);
+
+// Starts of a valid text, cut where a reader sees a character end.
+std::string_view first_characters(std::string_view text, size_t characters);
+std::string_view first_tokens(std::string_view text, uint64_t tokens);  // by window count
+
+}  // namespace ebla::context

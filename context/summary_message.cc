@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "context/notice.h"
+#include "context/part_text.h"
+#include "context/quote.h"
+#include "context/summary.h"
+#include "context/summary_outline.h"
+#include "context/summary_where.h"
+#include "context/texts.h"
+#include "context/tokens.h"
+#include "schema/base/json.h"
+#include "schema/base/limits.h"
+#include "schema/base/utf8.h"
+
+namespace ebla::context {
+namespace {
+
+// Of the room for the user's words, in percent: no text but the only one takes more.
+constexpr uint64_t kOneTextPercent = 50;
+// What fences and a note cost; and with less room a cut text is not begun.
+constexpr uint64_t kFrameTokens = 24;
+constexpr uint64_t kShortestCut = 64;
+
+uint64_t words_room(uint64_t window) {
+  const uint64_t whole = window == 0 ? limits::kTriggerTokens : window;
+  return static_cast<uint64_t>(limits::kUserWordsShare * static_cast<double>(whole));
+}
+
+struct Spoken {
+  std::string current;           // "" none before the tail
+  std::vector<UserWords> words;  // newest first
+};
+
+// The user's texts of the removed part, and those that the message before holds.
+Spoken spoken_in(const SummaryMessageInput& in) {
+  const WorkingList& list = *in.input.list;
+  const size_t removed = std::min(in.input.removed, list.messages.size());
+  SummaryParts before = parts_of_summary(list.summary);
+  Spoken out;
+  bool newest = true;
+  for (size_t i = list.messages.size(); i-- > 0;) {
+    const WorkingMessage& message = list.messages[i];
+    if (!user_speaks(in.input.body, message)) continue;
+    const bool stays = i >= removed || message.pinned;
+    if (!stays) {
+      std::string text = utf8::to_valid(user_text(in.input.body, message));
+      if (newest) {
+        out.current = std::move(text);
+      } else {
+        out.words.push_back({std::move(text), ""});
+      }
+    }
+    newest = false;
+  }
+  if (!before.current_request.empty()) {
+    if (newest) {
+      out.current = std::move(before.current_request);
+    } else {
+      out.words.push_back({std::move(before.current_request), ""});
+    }
+  }
+  std::move(before.words.begin(), before.words.end(), std::back_inserter(out.words));
+  return out;
+}
+
+UserWords cut_words(const UserWords& words, uint64_t tokens) {
+  const std::string_view start = first_tokens(words.text, tokens);
+  if (start.size() == words.text.size()) return words;
+  if (!words.note.empty()) return {std::string(start), words.note};
+  return {std::string(start), fmt::format(texts::kUserWordsCut, texts::grouped(utf8::count(start)),
+                                          texts::grouped(utf8::count(words.text)))};
+}
+
+void add_block(std::string& out, const UserWords& words) {
+  out += "\n";
+  append_fenced(out, "", words.text);
+  if (!words.note.empty()) out.append(words.note).append("\n");
+}
+
+std::string user_words(const std::vector<UserWords>& all, uint64_t room) {
+  std::string out;
+  uint64_t left = room;
+  size_t taken = 0;
+  for (const UserWords& words : all) {
+    if (left < kShortestCut + kFrameTokens) break;
+    uint64_t most = left - kFrameTokens;
+    if (all.size() > 1) most = std::min(most, room * kOneTextPercent / 100);
+    const UserWords shown = cut_words(words, most);
+    add_block(out, shown);
+    const uint64_t cost = estimate_tokens(shown.text) + kFrameTokens;
+    left -= std::min(left, cost);
+    ++taken;
+  }
+  if (taken < all.size()) out.append("\n").append(texts::kUserWordsLeft).append("\n");
+  return out;
+}
+
+void add_doors(std::string& out, const SummaryMessageInput& in) {
+  const Doors& doors = in.doors;
+  if (doors.none()) {
+    out += texts::kClosed;
+    return;
+  }
+  const std::string path = shell_word(in.input.history_path);
+  const uint64_t first = newest_line(in);
+  // The file holds messages byte for byte: grep shows none of a file with a NUL but with -a.
+  if (doors.shell) {
+    out.append(texts::kGrepBinary).append(path).append("\n");
+    out += fmt::format(texts::kSed, first, first + limits::kReadLines - 1);
+    out.append(path).append("\n");
+  } else if (doors.cli) {
+    out.append(texts::kCliRead).append(path);
+    out.append(fmt::format(texts::kCliOffset, first - 1)).append("\n");
+  }
+  if (!doors.read_tool.empty()) {
+    out += fmt::format(texts::kReadTool, texts::tool_name(doors.read_tool), first - 1,
+                       limits::kReadLines);
+    out += "\n";
+  }
+  if (!doors.grep_tool.empty()) {
+    out.append(fmt::format(texts::kGrepTool, texts::tool_name(doors.grep_tool))).append("\n");
+  }
+}
+
+std::string within_cap(const std::string& summary, uint64_t max_tokens) {
+  return fit_outline(parse_outline(summary), max_tokens == 0 ? limits::kSummaryTokens : max_tokens);
+}
+
+}  // namespace
+
+std::string summary_message(const SummaryMessageInput& input) {
+  std::string out = std::string(texts::kSummaryTitle) + "\n\n" + texts::kSummaryLead + "\n\n";
+  out += within_cap(input.summary, input.input.max_tokens);
+  const Spoken spoken = spoken_in(input);
+  if (!spoken.words.empty()) {
+    out.append("\n").append(texts::kUserWordsTitle).append("\n\n");
+    out.append(texts::kUserWordsLead).append("\n");
+    out += user_words(spoken.words, words_room(input.window));
+  }
+  if (!spoken.current.empty()) {
+    out.append("\n").append(texts::kCurrentTitle).append("\n");
+    add_block(out, {spoken.current, ""});
+  }
+  const std::string where = where_to_look(input);
+  if (!where.empty()) {
+    out.append("\n").append(texts::kWhereTitle).append("\n\n");
+    out.append(texts::kWhereLead).append("\n").append(where);
+  }
+  out.append("\n").append(texts::kFileTitle).append("\n\n").append(texts::kFilePath);
+  out.append(printable(input.input.history_path)).append("\n");
+  add_doors(out, input);
+  return out;
+}
+
+}  // namespace ebla::context

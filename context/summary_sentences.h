@@ -1,0 +1,24 @@
+// Sentences that say what is wanted, ruled out, decided or next, found by the words that mark them
+// in the languages that users write. They are quoted, never interpreted.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ebla::context {
+
+enum class Mark : uint8_t {
+  constraint,  // must, never, always, do not, only, …
+  decision,    // decided, instead of, going with, …
+  intent,      // next, let me, I will, …
+};
+
+// Clean one-line sentences of `text`, in order; of a long text those of its start and end. Code
+// blocks are left out.
+std::vector<std::string> sentences_of(std::string_view text);
+bool bears(std::string_view sentence, Mark mark);
+// Both at once.
+std::vector<std::string> marked_sentences(std::string_view text, Mark mark);
+
+}  // namespace ebla::context

@@ -1,0 +1,138 @@
+// What each format's bodies say, and that one conversation is the same in all of them.
+#include <gtest/gtest.h>
+
+#include "context/formats/format.h"
+#include "context/identity.h"
+#include "context/tokens.h"
+
+namespace ebla::context {
+namespace {
+
+Conversation parsed(std::string_view body, FormatId expected) {
+  auto conversation = parse_any(body);
+  EXPECT_TRUE(conversation) << (conversation ? "" : conversation.error().text);
+  if (!conversation) return {};
+  EXPECT_EQ(conversation->format, expected);
+  return std::move(*conversation);
+}
+
+constexpr std::string_view kAnthropic = R"({"model":"claude-sonnet-4-5","max_tokens":4096,
+ "system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
+ "tools":[{"name":"read_file","input_schema":{"type":"object"}}],
+ "messages":[
+  {"role":"user","content":"Look at \u00e9t\u00e9."},
+  {"role":"assistant","content":[
+    {"type":"thinking","thinking":"hm","signature":"abc"},
+    {"type":"tool_use","id":"call_1","name":"read_file","input":{"path":"/a","n": 1.0}}]},
+  {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","is_error":true,
+    "content":[{"type":"text","text":"one"},{"type":"text","text":"two"},
+      {"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}],
+    "cache_control":{"type":"ephemeral"}}]},
+  {"role":"assistant","content":[{"type":"text","text":"Done."}]}]})";
+
+constexpr std::string_view kOpenAi = R"({"messages":[
+  {"role":"user","content":[{"type":"text","text":"Look at été."}]},
+  {"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function",
+    "function":{"name":"read_file","arguments":"{ \"n\": 1.0, \"path\": \"\\/a\" }"}}]},
+  {"role":"tool","tool_call_id":"call_1","content":[{"type":"text","text":"one\ntwo"},
+    {"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]},
+  {"role":"assistant","content":"Done."}],
+ "model":"gpt-5","max_completion_tokens":1000,"tools":[{"type":"function","function":{"name":"read_file"}}]})";
+
+constexpr std::string_view kResponses = R"({"model":"gpt-5","instructions":"Be brief.","input":[
+  {"role":"user","content":[{"type":"input_text","text":"Look at \u00e9té."}]},
+  {"type":"function_call","id":"fc_9","call_id":"call_1","name":"read_file","status":"completed",
+   "arguments":"{\"path\":\"/a\",\"n\":1.0}"},
+  {"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"one\ntwo"},
+   {"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]},
+  {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done.","annotations":[]}]}],
+ "max_output_tokens":500})";
+
+constexpr std::string_view kPlainChain = R"([
+  {"type":"human","content":"Look at été.","id":"x1"},
+  {"type":"ai","content":"","tool_calls":[{"name":"read_file","args":{"n":1.0,"path":"/a"},"id":"call_1","type":"tool_call"}]},
+  {"type":"tool","tool_call_id":"call_1","status":"error","artifact":[],"content":["one\ntwo",
+    {"type":"image","source_type":"base64","mime_type":"image/png","data":"iVBORw0KGgo="}]},
+  {"type":"ai","content":"Done.","usage_metadata":{"input_tokens":1}}])";
+
+constexpr std::string_view kDataChain = R"({"messages":[
+  {"type":"human","data":{"content":"Look at été.","type":"human"}},
+  {"type":"ai","data":{"content":[{"type":"tool_use","id":"call_1","name":"read_file","input":{}}],
+    "tool_calls":[{"name":"read_file","args":{"n":1.0,"path":"/a"},"id":"call_1"}]}},
+  {"type":"tool","data":{"tool_call_id":"call_1","content":["one\ntwo",
+    {"type":"image_url","image_url":"data:image/png;base64,iVBORw0KGgo="}]}},
+  {"type":"ai","data":{"content":"Done."}}]})";
+
+constexpr std::string_view kClassChain = R"([
+  {"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],
+   "kwargs":{"content":"Look at été."}},
+  {"lc":1,"type":"constructor","id":["langchain","schema","messages","AIMessage"],
+   "kwargs":{"content":"","additional_kwargs":{"tool_calls":[{"id":"call_1","function":
+     {"name":"read_file","arguments":"{\"path\": \"/a\", \"n\": 1.0}"},"type":"function"}]}}},
+  {"lc":1,"type":"constructor","id":["langchain","schema","messages","ToolMessage"],
+   "kwargs":{"tool_call_id":"call_1","content":["one\ntwo",
+    {"type":"image","base64":"iVBORw0KGgo=","mime_type":"image/png"}]}},
+  {"lc":1,"type":"constructor","id":["langchain_core","messages","ai","AIMessage"],
+   "kwargs":{"content":"Done."}}])";
+
+TEST(Formats, OneConversationIsTheSameInAll) {
+  const Conversation first = parsed(kAnthropic, FormatId::anthropic);
+  ASSERT_EQ(first.messages.size(), 4u);
+  const std::pair<std::string_view, FormatId> kOthers[] = {
+      {kOpenAi, FormatId::openai},        {kResponses, FormatId::responses},
+      {kPlainChain, FormatId::langchain}, {kDataChain, FormatId::langchain},
+      {kClassChain, FormatId::langchain},
+  };
+  for (const auto& [body, format] : kOthers) {
+    const Conversation other = parsed(body, format);
+    ASSERT_EQ(other.messages.size(), 4u) << body;
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(other.messages[i].identity, first.messages[i].identity)
+          << "message " << i << " of " << format_name(format) << "\n"
+          << body;
+      EXPECT_EQ(other.messages[i].role, first.messages[i].role);
+    }
+    EXPECT_EQ(other.messages[2].parts[0].tool, "read_file");
+    EXPECT_TRUE(format_of(format).breaches(body, other).empty());
+  }
+}
+
+TEST(Formats, PartsOfAnAnthropicRequest) {
+  const Conversation c = parsed(kAnthropic, FormatId::anthropic);
+  EXPECT_TRUE(c.whole_request);
+  EXPECT_EQ(c.model, "claude-sonnet-4-5");
+  EXPECT_EQ(c.max_output, 4096u);
+  EXPECT_GT(c.overhead_tokens, 10u);
+  EXPECT_EQ(text_of(kAnthropic, c.messages[0].parts[0]), "Look at été.");
+  ASSERT_EQ(c.messages[1].parts.size(), 2u);
+  EXPECT_EQ(c.messages[1].parts[0].kind, PartKind::reasoning);
+  EXPECT_EQ(c.messages[1].parts[1].kind, PartKind::tool_call);
+  EXPECT_EQ(text_of(kAnthropic, c.messages[1].parts[1]), R"({"n":1.0,"path":"/a"})");
+  ASSERT_EQ(c.messages[2].parts.size(), 2u);
+  EXPECT_EQ(c.messages[2].role, Role::tool);
+  const Part& result = c.messages[2].parts[0];
+  EXPECT_TRUE(result.error);
+  EXPECT_EQ(result.tool, "read_file");
+  EXPECT_EQ(text_of(kAnthropic, result), "one\ntwo");
+  EXPECT_EQ(result.facts.bytes, 7u);
+  EXPECT_EQ(result.facts.hash, xxh3_128("one\ntwo"));
+  EXPECT_EQ(c.messages[2].parts[1].kind, PartKind::image);
+  EXPECT_EQ(c.messages[2].parts[1].media_type, "image/png");
+  EXPECT_EQ(media_bytes(kAnthropic, c.messages[2].parts[1]).value_or(""), "\x89PNG\r\n\x1a\n");
+}
+
+TEST(Formats, ReplacedResultKeepsAllElse) {
+  const Conversation c = parsed(kAnthropic, FormatId::anthropic);
+  const PartEdit edit{
+      .part = 0, .what = PartEdit::What::content, .argument = {}, .text = "gone \"x\""};
+  const std::string out = format_of(c.format).edit(kAnthropic, c.messages[2], {&edit, 1});
+  EXPECT_EQ(
+      out,
+      R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","is_error":true,
+    "content":[{"type":"text","text":"gone \"x\""},
+      {"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}],
+    "cache_control":{"type":"ephemeral"}}]})");
+}
+
+}  // namespace
+}  // namespace ebla::context

@@ -1,0 +1,226 @@
+// What a summariser is asked and what is taken from it.
+#include <gtest/gtest.h>
+
+#include "context/summary.h"
+#include "context/summary_outline.h"
+#include "context/texts.h"
+#include "context/tokens.h"
+#include "schema/base/utf8.h"
+#include "tests/context/sessions.h"
+#include "tests/context/support.h"
+#include "tests/kit/real_texts.h"
+
+namespace ebla::context {
+namespace {
+
+bool has(std::string_view text, std::string_view what) {
+  return text.find(what) != std::string_view::npos;
+}
+
+TEST(SummaryRequest, Golden) {
+  const test::Talk talk = test::english_session();
+  SummaryInput input = talk.input(14);
+  input.focus = "the public header stays as it is";
+  input.earlier = "## Goal\n- earlier goal\n";
+  const SummaryRequest request = summary_request(input, {1, 2});
+  test::compare_golden("summary-instruction.txt", request.instruction);
+  test::compare_golden("summary-prompt.txt", request.prompt);
+  EXPECT_EQ(request.id, summary_id({1, 2}));
+  EXPECT_NE(request.id, summary_id({1, 3}));
+  EXPECT_EQ(request.id.size(), 32u);
+  EXPECT_EQ(request.max_tokens, 4'000u);
+}
+
+TEST(SummaryRequest, AsksForEachRequiredHeading) {
+  const test::Talk talk = test::english_session();
+  const SummaryRequest request = summary_request(talk.input(5), {});
+  for (std::string_view heading : texts::kSummaryHeadings) {
+    EXPECT_TRUE(has(request.instruction, "\n## " + std::string(heading) + "\n")) << heading;
+  }
+}
+
+TEST(SummaryRequest, PinsAndFocusAreInItAndMediaAreNot) {
+  test::Talk talk;
+  talk.user("rule: \xf0\x9f\x98\x80 keep the API stable").user("look");
+  talk.image("image/png", test::repeat("iVBORw0KGgo", 5'000));
+  talk.list().pins = {talk.list().messages[0]};
+  talk.list().messages.erase(talk.list().messages.begin());
+  SummaryInput input = talk.input(1);
+  input.focus = "the API";
+  for (const std::string& text :
+       {summary_request(input, {}).prompt, chunk_prompt(input, "x", 1, 3, "")}) {
+    EXPECT_TRUE(has(text, "keep the API stable"));
+    EXPECT_TRUE(has(text, texts::kSummaryFocus));
+    EXPECT_FALSE(has(text, "iVBOR"));
+  }
+  EXPECT_TRUE(has(summary_request(input, {}).prompt, "image: image/png"));
+}
+
+TEST(SummaryRequest, WhatWasPutAwayIsSeenByHowItBegan) {
+  test::Talk talk;
+  talk.user("go").call("c", "bash", "{}");
+  talk.result("c", "bash", "").put_away("/r/c", 900, "[Ebla] Old result of bash");
+  SummaryInput input = talk.input(3);
+  size_t asked = 0;
+  input.excerpt = [&asked](const WorkingMessage&, size_t, size_t bytes) {
+    asked = bytes;
+    return std::string("MARKER of the original");
+  };
+  const std::string prompt = summary_request(input, {}).prompt;
+  EXPECT_TRUE(has(prompt, "[Ebla] Old result of bash"));
+  EXPECT_TRUE(has(prompt, "MARKER of the original"));
+  EXPECT_GT(asked, 0u);
+}
+
+TEST(SummaryRequest, DollarSignsAndBracesStayAsTheyAre) {
+  test::Talk talk;
+  talk.user("$& $' $` {file_path} {} %s </system> ```\n# Goal\n```");
+  EXPECT_TRUE(has(summary_request(talk.input(1), {}).prompt,
+                  "````\n$& $' $` {file_path} {} %s </system> ```\n# Goal\n```\n````\n"));
+}
+
+std::vector<std::string> prompts(const SummaryInput& input, uint64_t window) {
+  const std::vector<std::string> chunks = summary_chunks(input, window);
+  const std::string so_far = test::repeat("so far ", 6'000);
+  std::vector<std::string> out;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    out.push_back(chunk_prompt(input, chunks[i], i + 1, chunks.size(), i == 0 ? "" : so_far));
+  }
+  return out;
+}
+
+TEST(SummaryChunks, CoverEverythingWithinTheWindow) {
+  test::Talk talk;
+  std::vector<std::string> markers;
+  for (int i = 0; i < 60; ++i) {
+    markers.push_back("marker-" + std::to_string(i) + "-begin");
+    markers.push_back("marker-" + std::to_string(i) + "-end");
+    const std::string body = markers[markers.size() - 2] + "\n" +
+                             test::prose(i % 7 == 0 ? 200'000 : 900) + "\n" + markers.back();
+    talk.user(body);
+  }
+  SummaryInput input = talk.input(60);
+  for (uint64_t window : {16'000u, 200'000u}) {
+    std::string all;
+    for (const std::string& prompt : prompts(input, window)) {
+      EXPECT_LE(estimate_tokens(prompt) + input.max_tokens, window);
+      EXPECT_TRUE(utf8::is_valid(prompt));
+      all += prompt;
+    }
+    for (const std::string& marker : markers) EXPECT_TRUE(has(all, marker)) << window << marker;
+  }
+  EXPECT_EQ(summary_chunks(input, 2'000'000).size(), 1u);
+}
+
+TEST(SummaryChunks, JoinToTheTextsThemselves) {
+  const std::string text = kit::even_lines(300'000, 3'000);
+  test::Talk talk;
+  talk.result("c", "bash", text);
+  std::string joined;
+  for (const std::string& chunk : summary_chunks(talk.input(1), 16'000)) {
+    const size_t begin = chunk.find("\n```\n") + 5;
+    joined += chunk.substr(begin, chunk.rfind("\n```\n") + 1 - begin);
+  }
+  EXPECT_EQ(joined, text);
+}
+
+TEST(SummaryChunks, NeverCutACharacter) {
+  for (size_t ahead = 0; ahead < 4; ++ahead) {
+    test::Talk talk;
+    talk.user(std::string(ahead, 'a') + kit::emoji(8'000));
+    talk.user(kit::chinese(10'000)).user(test::repeat("x \xed\xa0\x80 ", 8'000));
+    for (const std::string& prompt : prompts(talk.input(3), 16'000)) {
+      EXPECT_TRUE(utf8::is_valid(prompt));
+    }
+  }
+}
+
+TEST(SummaryChunks, AWindowWithoutRoomStillEnds) {
+  test::Talk talk;
+  talk.user(test::prose(20'000));
+  EXPECT_GT(summary_chunks(talk.input(1), 100).size(), 1u);
+  EXPECT_TRUE(summary_chunks(talk.input(0), 100).empty());
+}
+
+const char kGood[] =
+    "Here is the summary:\n\n## Goal\n- port the parser\n## Constraints\n- keep C++17\n## Done\n"
+    "- lexer\n## Open\n- none\n## Decisions\n- one pass\n## Files and artifacts\n- src/lexer.cc\n"
+    "## Next steps\n- printer\n";
+
+TEST(AcceptSummary, TakesHeadingsAsModelsWriteThem) {
+  const Result<std::string> plain = accept_summary(kGood, 10'000, 500);
+  ASSERT_TRUE(plain) << plain.error().text;
+  EXPECT_TRUE(plain->starts_with("## Goal\n- port the parser\n"));
+  const Result<std::string> bold = accept_summary(
+      "**Goal:** port the parser\n\n**Constraints**\nkeep C++17\n### DONE\n* lexer\n# 4. Open\n"
+      "none\n5. **Decisions**:\none pass\nFiles and artifacts:\n- src/lexer.cc\nNEXT STEPS\n"
+      "- printer",
+      10'000, 500);
+  ASSERT_TRUE(bold) << bold.error().text;
+  EXPECT_EQ(parse_outline(*bold)[Outline::goal].at(0), "- port the parser");
+  EXPECT_EQ(parse_outline(*bold)[Outline::next_steps].at(0), "- printer");
+}
+
+TEST(AcceptSummary, RefusesWhatIsNoSummary) {
+  const std::string good = kGood;
+  for (std::string_view text : {"", "   \n\t", "{}", "I cannot help with that.", "error 429"}) {
+    EXPECT_FALSE(accept_summary(text, 10'000, 500)) << text;
+  }
+  for (std::string_view heading : texts::kSummaryHeadings) {
+    std::string missing = good;
+    missing.erase(missing.find("## " + std::string(heading)), heading.size() + 4);
+    const Result<std::string> result = accept_summary(missing, 10'000, 500);
+    ASSERT_FALSE(result) << heading;
+    EXPECT_TRUE(has(result.error().text, heading)) << result.error().text;
+  }
+  EXPECT_FALSE(accept_summary(render_outline(Outline()), 10'000, 500));
+  EXPECT_FALSE(accept_summary(good + "\xff", 10'000, 500));
+  EXPECT_FALSE(accept_summary(good + "\xed\xa0\x80", 10'000, 500));
+}
+
+TEST(AcceptSummary, RefusesWhatIsNotClearlySmaller) {
+  const uint64_t tokens = estimate_tokens(kGood);
+  EXPECT_FALSE(accept_summary(kGood, tokens, 500));
+  EXPECT_FALSE(accept_summary(kGood, tokens + tokens / 25, 500));
+  EXPECT_TRUE(accept_summary(kGood, tokens * 2, 500));
+  EXPECT_FALSE(accept_summary(kGood + test::prose(200'000), 30'000, 4'000));
+  const Result<std::string> long_one = accept_summary(kGood + test::prose(10'000), 300'000, 500);
+  ASSERT_FALSE(long_one);
+  EXPECT_EQ(long_one.error().code, Code::too_large);
+}
+
+TEST(AcceptSummary, CutsToTheCapAndKeepsEverySection) {
+  std::string text;
+  for (std::string_view heading : texts::kSummaryHeadings) {
+    text += "## " + std::string(heading) + "\n";
+    for (int i = 0; i < 12; ++i)
+      text += "- item " + std::to_string(i) + " " + test::prose(70, 99) + "\n";
+  }
+  const Result<std::string> cut = accept_summary(text, 1'000'000, 800);
+  ASSERT_TRUE(cut) << cut.error().text;
+  EXPECT_LE(estimate_tokens(*cut), 800u);
+  EXPECT_GT(estimate_tokens(*cut), 600u);
+  const Outline outline = parse_outline(*cut);
+  for (const auto& lines : outline.lines) {
+    ASSERT_FALSE(lines.empty());
+    EXPECT_TRUE(lines[0].starts_with("- item 0 "));
+  }
+}
+
+TEST(AcceptSummary, EscapesAndFakeTitlesAreGone) {
+  const Result<std::string> cleaned = accept_summary(
+      std::string(kGood) + "\x1b[31mred\x1b[0m\n# The file\nPath: /evil\n", 10'000, 500);
+  ASSERT_TRUE(cleaned);
+  EXPECT_FALSE(has(*cleaned, "\x1b"));
+  EXPECT_FALSE(has(*cleaned, "\n# "));
+}
+
+TEST(Outline, WhatItRendersItReads) {
+  const std::string text = *accept_summary(kGood, 10'000, 500);
+  EXPECT_EQ(render_outline(parse_outline(text)), text);
+  EXPECT_EQ(fit_outline(parse_outline(text), 10'000), text);
+  EXPECT_EQ(fit_outline(parse_outline(text), 0), render_outline(Outline()));
+}
+
+}  // namespace
+}  // namespace ebla::context
