@@ -117,6 +117,7 @@ Result<void> Daemon::stop() {
       log::warning("unmount: {}", unmounted.error().text);
     }
   }
+  if (services_) services_->end_waits();
   if (control_) control_->stop(kCallPatienceMs);
   if (services_) services_->blocking.stop();
   if (store_) result = sync_store(*store_);

@@ -17,9 +17,18 @@ namespace {
 
 constexpr int kPollMs = 200;  // between two looks whether the peer is still there
 
-Error bad_content(std::string text) {
-  return {Code::invalid_params, "content: " + std::move(text)};
-}
+// A parameter whose bytes are wanted.
+struct Place {
+  const MethodCall& call;
+  std::string_view name;
+
+  Error bad(std::string_view text) const {
+    return {Code::invalid_params, fmt::format("{}: {}", name, text)};
+  }
+  std::unexpected<Error> no(Code code, std::string_view text) const {
+    return fail(code, fmt::format("{}: {}", name, text));
+  }
+};
 
 // ---- Blocks.
 
@@ -35,25 +44,26 @@ const std::string* block_text(const Json& block) {
   return &block.find("text")->text;
 }
 
-Result<void> check_block(const Json& block, size_t index) {
+Result<void> check_block(const Place& place, const Json& block, size_t index) {
   if (block.is(Json::Kind::string)) return {};
   const Json* type = block.is(Json::Kind::object) ? block.find("type") : nullptr;
   if (type == nullptr || !type->is(Json::Kind::string)) {
     return std::unexpected(
-        bad_content(fmt::format("block {} is no object with a string \"type\"", index)));
+        place.bad(fmt::format("block {} is no object with a string \"type\"", index)));
   }
   if (!is_text_type(type->text)) return {};
   const Json* text = block.find("text");
   if (text != nullptr && text->is(Json::Kind::string)) return {};
-  return std::unexpected(bad_content(
+  return std::unexpected(place.bad(
       fmt::format("block {} of type {} has no string \"text\"", index, printable(type->text))));
 }
 
-Result<ContentSource> from_blocks(Json& content) {
+Result<ContentSource> from_blocks(const Place& place, Json& content) {
   ContentSource source;
   bool first = true;
   for (size_t i = 0; i < content.items.size(); ++i) {
-    if (auto fits = check_block(content.items[i], i); !fits) return std::unexpected(fits.error());
+    if (auto fits = check_block(place, content.items[i], i); !fits)
+      return std::unexpected(fits.error());
     const std::string* text = block_text(content.items[i]);
     if (text == nullptr) continue;
     if (!first) source.bytes += '\n';
@@ -130,58 +140,60 @@ std::string real_path(int fd) {
 }
 
 // A file on our own mount is read from the store: never through FUSE, which waits for us.
-std::optional<Result<ContentSource>> on_own_mount(const MethodCall& call, int fd) {
+std::optional<Result<ContentSource>> on_own_mount(const Place& place, int fd) {
+  const MethodCall& call = place.call;
   Services& services = call.services();
   const std::string path = services.mounts.tree_path_of(real_path(fd));
   if (path.empty()) return std::nullopt;
   auto attr = resolve(services.store, path);
   if (!attr) return std::unexpected(attr.error());
   if (attr->kind == NodeKind::directory) {
-    return fail(Code::is_directory, "content: a folder; a regular file is needed");
+    return place.no(Code::is_directory, "a folder; a regular file is needed");
   }
   if (!call.owner() && attr->uid != call.uid()) {
-    return fail(Code::permission_denied, "content: the file belongs to another user");
+    return place.no(Code::permission_denied, "the file belongs to another user");
   }
   return from_store(services.store, attr->ino, cancelled_of(call));
 }
 
-Result<ContentSource> from_descriptor(const MethodCall& call, UniqueFd file, bool pipes) {
+Result<ContentSource> from_descriptor(const Place& place, UniqueFd file, bool pipes) {
   struct stat info{};
   if (fstat(file.get(), &info) != 0) {
-    return std::unexpected(errno_error(errno, "stat: the file given as content"));
+    return std::unexpected(
+        errno_error(errno, fmt::format("stat: the file given as {}", place.name)));
   }
   if (S_ISDIR(info.st_mode)) {
-    return fail(Code::is_directory, "content: a folder; a regular file is needed");
+    return place.no(Code::is_directory, "a folder; a regular file is needed");
   }
   if (S_ISREG(info.st_mode)) {
-    if (auto own = on_own_mount(call, file.get())) return *std::move(own);
+    if (auto own = on_own_mount(place, file.get())) return *std::move(own);
     const int flags = fcntl(file.get(), F_GETFL);
     if ((flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH) != 0) {
-      return std::unexpected(bad_content("the descriptor is not open for reading"));
+      return std::unexpected(place.bad("the descriptor is not open for reading"));
     }
-    return from_regular(std::move(file), cancelled_of(call));
+    return from_regular(std::move(file), cancelled_of(place.call));
   }
   if (pipes && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))) {
-    return from_pipe(std::move(file), cancelled_of(call));
+    return from_pipe(std::move(file), cancelled_of(place.call));
   }
-  return std::unexpected(bad_content(pipes ? "a regular file, a pipe or a socket is needed"
-                                           : "a regular file is needed"));
+  return std::unexpected(place.bad(pipes ? "a regular file, a pipe or a socket is needed"
+                                         : "a regular file is needed"));
 }
 
-Result<ContentSource> from_path(const MethodCall& call, const std::string& path) {
-  if (call.uid() != call.services().uid) {
-    return fail(Code::permission_denied,
-                "content: $path is for the daemon's own user; pass the bytes or a descriptor");
+Result<ContentSource> from_path(const Place& place, const std::string& path) {
+  if (!place.call.owner()) {
+    return place.no(Code::permission_denied,
+                    "$path is for the daemon's own user; pass the bytes or a descriptor");
   }
   if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos ||
       path.size() > limits::kPathBytes) {
-    return std::unexpected(bad_content("$path is no absolute path of the host"));
+    return std::unexpected(place.bad("$path is no absolute path of the host"));
   }
   // O_PATH first: a device or a pipe is not opened for a look.
-  auto place = open_file(path, O_PATH | O_CLOEXEC);
-  if (!place) return std::unexpected(place.error());
+  auto seen = open_file(path, O_PATH | O_CLOEXEC);
+  if (!seen) return std::unexpected(seen.error());
   struct stat info{};
-  if (fstat(place->get(), &info) != 0) {
+  if (fstat(seen->get(), &info) != 0) {
     return std::unexpected(errno_error(errno, "stat: " + printable(path)));
   }
   if (S_ISDIR(info.st_mode)) {
@@ -189,45 +201,46 @@ Result<ContentSource> from_path(const MethodCall& call, const std::string& path)
                 fmt::format("{}: a folder; a regular file is needed", printable(path)));
   }
   if (!S_ISREG(info.st_mode)) {
-    return std::unexpected(bad_content(printable(path) + " is not a regular file"));
+    return std::unexpected(place.bad(printable(path) + " is not a regular file"));
   }
-  if (auto own = on_own_mount(call, place->get())) return *std::move(own);
-  auto file = open_file(fmt::format("/proc/self/fd/{}", place->get()), O_RDONLY | O_CLOEXEC);
+  if (auto own = on_own_mount(place, seen->get())) return *std::move(own);
+  auto file = open_file(fmt::format("/proc/self/fd/{}", seen->get()), O_RDONLY | O_CLOEXEC);
   if (!file) {
     file.error().text = fmt::format("{}: the daemon may not read it", printable(path));
     return std::unexpected(file.error());
   }
-  return from_descriptor(call, *std::move(file), false);
+  return from_descriptor(place, *std::move(file), false);
 }
 
 // ---- References.
 
 template <class T>
-Result<T*> referred(std::vector<T>& all, const Json& index, std::string_view what) {
+Result<T*> referred(const Place& place, std::vector<T>& all, const Json& index,
+                    std::string_view what) {
   const auto number = index.as_uint64();
   if (number && *number < all.size()) return &all[*number];
-  return std::unexpected(bad_content(fmt::format("{} {} is not among the {} of this message", what,
-                                                 printable(to_json(index)), all.size())));
+  return std::unexpected(place.bad(fmt::format("{} {} is not among the {} of this message", what,
+                                               printable(to_json(index)), all.size())));
 }
 
-Result<ContentSource> from_reference(const MethodCall& call, const Json& content) {
+Result<ContentSource> from_reference(const Place& place, const Json& content) {
   const auto& [kind, value] = content.members.front();
-  Request& request = call.request();
+  Request& request = place.call.request();
   if (kind == "$blob") {
-    auto blob = referred(request.blobs, value, kind);
+    auto blob = referred(place, request.blobs, value, kind);
     if (!blob) return std::unexpected(blob.error());
-    if ((*blob)->file) return from_regular(std::move((*blob)->file), cancelled_of(call));
+    if ((*blob)->file) return from_regular(std::move((*blob)->file), cancelled_of(place.call));
     ContentSource source;
     source.bytes = std::move((*blob)->bytes);
     return source;
   }
   if (kind == "$fd") {
-    auto file = referred(request.fds, value, kind);
+    auto file = referred(place, request.fds, value, kind);
     if (!file) return std::unexpected(file.error());
-    return from_descriptor(call, std::move(**file), true);
+    return from_descriptor(place, std::move(**file), true);
   }
-  if (!value.is(Json::Kind::string)) return std::unexpected(bad_content("$path takes a string"));
-  return from_path(call, value.text);
+  if (!value.is(Json::Kind::string)) return std::unexpected(place.bad("$path takes a string"));
+  return from_path(place, value.text);
 }
 
 bool is_reference(const Json& content) {
@@ -239,6 +252,7 @@ bool is_reference(const Json& content) {
 }  // namespace
 
 Result<ContentSource> open_content(const MethodCall& call) {
+  const Place place{call, "content"};
   for (auto& [name, value] : call.request().params.members) {
     if (name != "content") continue;
     if (value.is(Json::Kind::string)) {
@@ -246,11 +260,36 @@ Result<ContentSource> open_content(const MethodCall& call) {
       source.bytes = std::move(value.text);
       return source;
     }
-    if (value.is(Json::Kind::array)) return from_blocks(value);
-    if (is_reference(value)) return from_reference(call, value);
+    if (value.is(Json::Kind::array)) return from_blocks(place, value);
+    if (is_reference(value)) return from_reference(place, value);
   }
-  return std::unexpected(bad_content(
+  return std::unexpected(place.bad(
       "a string, an array of blocks, or one of {\"$blob\":i}, {\"$fd\":i}, {\"$path\":\"/abs\"}"));
+}
+
+Result<std::string> read_body(const MethodCall& call, std::string_view name) {
+  const Place place{call, name};
+  const Json* value = call.param(name);
+  if (value == nullptr) return std::unexpected(place.bad("it is missing"));
+  if (!is_reference(*value)) return value->text;
+  auto source = from_reference(place, *value);
+  if (!source) return std::unexpected(source.error());
+  std::string body = std::move(source->bytes);
+  if (!source->pull) return body;
+  constexpr size_t kSlice = limits::kMiB;
+  for (size_t got = 1; got > 0;) {
+    const size_t at = body.size();
+    body.resize(at + kSlice);
+    auto read = source->pull(std::span(body).subspan(at));
+    if (!read) return std::unexpected(read.error());
+    got = *read;
+    body.resize(at + got);
+    if (body.size() > limits::kBodyBytes) {
+      return place.no(Code::too_large, fmt::format("longer than {} bytes, the most that is taken",
+                                                   limits::kBodyBytes));
+    }
+  }
+  return body;
 }
 
 bool opening_waits(const MethodCall& call) {

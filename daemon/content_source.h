@@ -26,6 +26,9 @@ struct ContentSource {
 // Takes what it needs out of the request. invalid_params, file_not_found, permission_denied,
 // is_directory. $path and $fd may open and stat files: not on a thread that must not wait.
 Result<ContentSource> open_content(const MethodCall& call);
+// The bytes of a parameter of type body, read to their end: as they were sent inline, or what a
+// reference stands for. too_large above limits::kBodyBytes. Waits.
+Result<std::string> read_body(const MethodCall& call, std::string_view name);
 // True when opening may wait for a disk or a peer.
 bool opening_waits(const MethodCall& call);
 

@@ -8,10 +8,12 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "daemon/option_layers.h"
 #include "daemon/setting_text.h"
+#include "schema/base/fd.h"
 #include "schema/base/json.h"
 
 namespace ebla::daemon {
@@ -137,9 +139,25 @@ Result<void> apply_settings(Options& options, const std::vector<Layer>& layers) 
       return fail(Code::bad_configuration, fmt::format("{}: {}", said.where, set.error().text));
     }
   }
+  if (auto fit = context::check_settings(options.settings); !fit) {
+    return fail(Code::bad_configuration, std::move(fit.error().text));
+  }
   for (auto& [name, value] : context::to_json_map(options.settings)) {
     const auto said = chosen.find(name);
     options.setting_origins[name] = {value, said == chosen.end() ? "default" : said->second.origin};
+  }
+  return {};
+}
+
+Result<void> read_models(Options& options, const OptionSources& sources) {
+  for (const std::string& path : std::views::reverse(sources.model_paths)) {
+    // As with the configuration: a file in a folder that may not be entered is none.
+    if (access(path.c_str(), F_OK) != 0) continue;
+    auto text = read_file(path, limits::kMiB);
+    if (!text) return fail(Code::bad_configuration, text.error().text);
+    if (auto added = options.windows.add(*text); !added) {
+      return fail(Code::bad_configuration, fmt::format("{}: {}", path, added.error().text));
+    }
   }
   return {};
 }
@@ -192,6 +210,9 @@ OptionSources process_sources(int argc, char** argv) {
       sources.variable_names.emplace_back(text.substr(0, text.find('=')));
   }
   sources.config_paths = default_config_paths(sources.environment);
+  for (const std::string& path : sources.config_paths) {
+    sources.model_paths.push_back(std::filesystem::path(path).replace_filename("models.conf"));
+  }
   sources.uid = getuid();
   return sources;
 }
@@ -225,6 +246,7 @@ Result<Options> read_options(const OptionSources& sources) {
   if (layers.front().contains("mount")) options.no_mount = false;
   if (options.no_mount) options.mounts.clear();
   if (auto done = apply_settings(options, layers); !done) return std::unexpected(done.error());
+  if (auto done = read_models(options, sources); !done) return std::unexpected(done.error());
   if (auto done = fill_places(options, sources); !done) return std::unexpected(done.error());
   return options;
 }

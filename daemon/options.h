@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "context/settings.h"
+#include "context/windows.h"
 #include "fs/mount_table.h"
 #include "schema/base/log.h"
 #include "schema/base/result.h"
@@ -44,6 +45,7 @@ struct Options {
   bool allow_unsafe_filesystem = false;
   unsigned threads = 0;
   context::Settings settings;
+  context::WindowTable windows = context::WindowTable::shipped();
 
   bool help = false;
   bool version = false;
@@ -57,6 +59,7 @@ struct OptionSources {
   Environment environment;
   std::vector<std::string> variable_names;  // EBLA_* that are set: for settings and typing errors
   std::vector<std::string> config_paths;    // read where they exist, the first counts most
+  std::vector<std::string> model_paths;     // files of model windows, likewise
   uid_t uid = 0;
 };
 OptionSources process_sources(int argc, char** argv);

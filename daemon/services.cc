@@ -4,8 +4,22 @@
 
 namespace ebla::daemon {
 
+void Services::end_waits() {
+  stopping = true;
+  events.stop();
+  summariser.stop();
+}
+
+void look_for_events(Services& services) {
+  if (services.events.empty()) return;
+  BlockingPool::Job job = [&services] { services.events.poke(); };
+  // Refused when the queue is full: the next commit looks again.
+  static_cast<void>(services.blocking.submit(job));
+}
+
 void deliver_then(Services& services, const ChangeSet& changes,
                   std::move_only_function<void(bool)> then) {
+  look_for_events(services);
   if (changes.empty()) return then(true);
   struct Wait {
     std::atomic<bool> over = false;
@@ -39,6 +53,10 @@ const Json* MethodCall::param(std::string_view name) const {
 
 bool MethodCall::cancelled() const {
   return services_->stopping || (request_->cancelled && *request_->cancelled);
+}
+
+void MethodCall::leave_order() const {
+  if (request_->leave_order) request_->leave_order();
 }
 
 uid_t MethodCall::uid() const {

@@ -12,12 +12,17 @@
 #include <vector>
 
 #include "daemon/blocking_pool.h"
+#include "daemon/control/budget.h"
 #include "daemon/control/control_server.h"
 #include "daemon/control/control_target.h"
 #include "daemon/delay_queue.h"
+#include "daemon/event_hub.h"
 #include "daemon/line_index.h"
 #include "daemon/mount_view.h"
 #include "daemon/options.h"
+#include "daemon/prepare/conversation_cache.h"
+#include "daemon/prepare/summary_desk.h"
+#include "daemon/summariser/summariser.h"
 #include "schema/store.h"
 
 namespace ebla::daemon {
@@ -33,9 +38,49 @@ struct EvictCounters {
   std::atomic<uint64_t> tokens_out = 0;
 };
 
+struct PrepareCounters {
+  std::atomic<uint64_t> calls = 0;
+  std::atomic<uint64_t> failed = 0;
+  std::atomic<uint64_t> degraded = 0;
+  std::atomic<uint64_t> breaches = 0;
+  std::atomic<uint64_t> unchanged = 0;
+  std::atomic<uint64_t> items = 0;
+  std::atomic<uint64_t> item_tokens_in = 0;
+  std::atomic<uint64_t> item_tokens_out = 0;
+  std::atomic<uint64_t> passes = 0;
+  std::atomic<uint64_t> tokens_before = 0;
+  std::atomic<uint64_t> tokens_after = 0;
+  std::atomic<uint64_t> copied_marks = 0;
+};
+
+struct SummaryCounters {
+  std::atomic<uint64_t> offered = 0;
+  std::atomic<uint64_t> accepted = 0;
+  std::atomic<uint64_t> refused = 0;
+  std::atomic<uint64_t> extracts = 0;
+  std::atomic<uint64_t> commands = 0;
+  std::atomic<uint64_t> failed = 0;
+  std::atomic<uint64_t> breakers = 0;
+};
+
 struct Services {
-  Services(Store& the_store, MountView view, const Options& the_options)
-      : store(the_store), mounts(std::move(view)), options(the_options) {}
+  // `summariser_limit`: time that one run of a summariser's command has.
+  Services(
+      Store& the_store, MountView view, const Options& the_options,
+      std::chrono::milliseconds summariser_limit = std::chrono::milliseconds(limits::kSummariserMs))
+      : store(the_store),
+        mounts(std::move(view)),
+        options(the_options),
+        summariser(summariser_limit) {}
+  ~Services() {
+    end_waits();
+    blocking.stop();
+  }
+  Services(const Services&) = delete;
+  Services& operator=(const Services&) = delete;
+
+  // Whoever waits for an event or a summary is answered. Idempotent.
+  void end_waits();
 
   static constexpr size_t kBlockingThreads = 16;
   static constexpr size_t kPipes = 12;  // of them at most
@@ -50,10 +95,18 @@ struct Services {
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 
   EvictCounters evictions;
+  PrepareCounters prepares;
+  SummaryCounters summaries;
   LineIndexCache line_indexes;
+  ConversationCache seen_lists;
+  // Bodies that are being prepared.
+  const std::shared_ptr<Budget> prepare_bytes = std::make_shared<Budget>(limits::kBodiesBytes);
+  SummaryDesk desk;
+  EventHub events;
   std::atomic<bool> stopping = false;  // no new writes; waits for peers end
-  DelayQueue delays;
   BlockingPool blocking{kBlockingThreads, kPipes};
+  DelayQueue delays;  // what is left when it goes may still ask the pool
+  Summariser summariser;
 };
 
 // Root acts as the daemon's user.
@@ -69,7 +122,11 @@ inline ChangeOptions durable_change() {
                       std::chrono::milliseconds(limits::kRequestDeadlineMs)};
 }
 
-// Tells the mounts, and runs `then` when they have been told, or after kDeliveryWaitMs with false.
+// Lets those who wait for events look, on a thread of the blocking pool.
+void look_for_events(Services& services);
+
+// Tells the mounts and those who wait for events, and runs `then` when they have been told, or
+// after kDeliveryWaitMs with false.
 void deliver_then(Services& services, const ChangeSet& changes,
                   std::move_only_function<void(bool delivered)> then);
 
@@ -91,6 +148,8 @@ class MethodCall {
   // Parameter, or nullptr when absent or null.
   const Json* param(std::string_view name) const;
   bool cancelled() const;
+  // From here on other calls of its session may run while this one waits.
+  void leave_order() const;
 
   uid_t uid() const;  // who acts
   gid_t gid() const;

@@ -89,7 +89,14 @@ SessionPlan session_plan(const MethodCall& call, std::string_view key, std::stri
 }
 
 Result<context::Settings> settings_of(const Services& services, const Session& session) {
-  return context::with_session(services.options.settings, session.settings);
+  std::map<std::string, std::string> own = session.settings;
+  for (SessionId parent = session.parent; parent != 0;) {
+    auto above = services.store.session(parent);
+    if (!above) return std::unexpected(above.error());
+    own.insert(above->settings.begin(), above->settings.end());
+    parent = above->parent;
+  }
+  return context::with_session(services.options.settings, own);
 }
 
 context::Location location_of(const Services& services, const Session& session,

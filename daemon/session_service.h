@@ -29,7 +29,7 @@ void with_session(MethodCall call, Access access, WithSession then);
 // What a new session of this name is asked for.
 SessionPlan session_plan(const MethodCall& call, std::string_view key, std::string_view label);
 
-// Daemon's settings under the session's own.
+// Daemon's settings under those of the session's parents under its own.
 Result<context::Settings> settings_of(const Services& services, const Session& session);
 
 // Where the agent of a session sees a path of the tree; prefix "" when nothing shows it.

@@ -30,7 +30,7 @@ std::string setting_json(std::string_view name, std::string_view text) {
   }
   const std::string_view kind = kind_of(name);
   JsonWriter out;
-  if (kind == "choice") return out.string(text).take();
+  if (kind == "choice" || kind == "text") return out.string(text).take();
   if (kind != "list") return text.empty() ? "null" : std::string(text);
   out.begin_array();
   while (!text.empty()) {

@@ -98,6 +98,11 @@ void Call::run(std::unique_ptr<Call> call) {
     return;
   }
   std::shared_ptr<Request> request = std::move(call->request_);
+  if (call->ticket_ != 0) {
+    request->leave_order = [shared = call->core_, ticket = call->ticket_] {
+      shared->order.leave(ticket);
+    };
+  }
   core.target.call(std::move(request), [call = std::move(call)](Result<Reply> result) mutable {
     call->answer(std::move(result));
   });

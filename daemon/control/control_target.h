@@ -40,6 +40,8 @@ struct Request {
   std::string client;                            // what hello named
   bool wants_blobs = false;                      // hello said so: bytes may go out as blobs
   std::shared_ptr<std::atomic<bool>> cancelled;  // the connection is gone: reads may stop
+  // Lets the next calls of the same sessions start before this one is answered. Empty: no order.
+  std::function<void()> leave_order;
 };
 
 struct Reply {

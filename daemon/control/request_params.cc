@@ -30,10 +30,16 @@ std::string_view type_name(rpc::Type type) {
       return "an object";
     case rpc::Type::array:
       return "an array";
+    case rpc::Type::arguments:
+      return "an object, or its JSON text in a string";
     case rpc::Type::content:
       return "a string, an array of blocks, {\"$blob\":i}, {\"$fd\":i} or {\"$path\":\"/abs\"}";
     case rpc::Type::session:
       return "a string, the id or key of a session";
+    case rpc::Type::body:
+      return "an object or an array, {\"$blob\":i}, {\"$fd\":i} or {\"$path\":\"/abs\"}";
+    case rpc::Type::option:
+      return "true, false or an object";
   }
   return "of another type";
 }
@@ -110,11 +116,21 @@ std::optional<std::string> check_type(const rpc::Param& param, const Json& value
     case rpc::Type::array:
       right = value.is(Json::Kind::array);
       break;
+    case rpc::Type::arguments:
+      right = value.is(Json::Kind::object) || value.is(Json::Kind::string);
+      break;
     case rpc::Type::content:
       if (value.is(Json::Kind::object)) {
         return check_reference(param, value, blob_count, fds_needed);
       }
       right = value.is(Json::Kind::string) || value.is(Json::Kind::array);
+      break;
+    case rpc::Type::body:
+      if (is_reference(value)) return check_reference(param, value, blob_count, fds_needed);
+      right = value.is(Json::Kind::object) || value.is(Json::Kind::array);
+      break;
+    case rpc::Type::option:
+      right = value.is(Json::Kind::object) || value.is(Json::Kind::boolean);
       break;
     case rpc::Type::session:
       right = value.is(Json::Kind::string);
@@ -143,6 +159,12 @@ std::string taken_by(const rpc::Method& method) {
 }
 
 }  // namespace
+
+// A body is an object too: only one with that single member is none.
+bool is_reference(const Json& value) {
+  return value.is(Json::Kind::object) && value.members.size() == 1 &&
+         value.members.front().first.starts_with('$');
+}
 
 std::string quoted(std::string_view text) {
   if (text.size() <= kQuotedBytes) return '\'' + printable(text) + '\'';

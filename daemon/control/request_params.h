@@ -18,6 +18,9 @@ namespace ebla::daemon {
 std::optional<Error> check_params(const rpc::Method& method, const Json& params, size_t blob_count,
                                   size_t& fds_needed);
 
+// {"$blob":i}, {"$fd":i} or {"$path":"/abs"} in place of a body.
+bool is_reference(const Json& value);
+
 // method_not_found, with the nearest name when one is near.
 Error unknown_method(std::string_view name);
 

@@ -110,7 +110,21 @@ void check_members(const Json& root, ParsedRequest& out) {
   }
 }
 
-void read_call(Json& root, ParsedRequest& out) {
+// What goes to a model is never written anew: a body is handed on as the bytes that were sent.
+void keep_bodies(std::string_view line, size_t params_at, ParsedRequest& out) {
+  std::vector<std::string_view> sources;
+  for (size_t i = 0; i < out.params.members.size(); ++i) {
+    auto& [name, value] = out.params.members[i];
+    const auto param = std::ranges::find(out.method->params, name, &rpc::Param::name);
+    if (param->type != rpc::Type::body || is_reference(value)) continue;
+    if (sources.empty()) sources = member_sources(member_sources(line)[params_at]);
+    value.text = sources[i];
+    value.members = {};
+    value.items = {};
+  }
+}
+
+void read_call(std::string_view line, Json& root, ParsedRequest& out) {
   const Json* version = root.find("jsonrpc");
   if (version == nullptr || !version->is(Json::Kind::string) || version->text != "2.0") {
     return refuse(out, Code::invalid_request, "a request has \"jsonrpc\":\"2.0\"");
@@ -125,16 +139,21 @@ void read_call(Json& root, ParsedRequest& out) {
     return;
   }
   out.params.kind = Json::Kind::object;
+  size_t params_at = 0;
   if (const Json* params = root.find("params")) {
     if (!params->is(Json::Kind::object)) {
       return refuse(out, Code::invalid_params, "params must be an object: parameters go by name");
     }
-    for (auto& [key, value] : root.members) {
-      if (key == "params") out.params = std::move(value);
+    for (size_t i = 0; i < root.members.size(); ++i) {
+      if (root.members[i].first != "params") continue;
+      out.params = std::move(root.members[i].second);
+      params_at = i;
     }
   }
   auto fault = check_params(*out.method, out.params, out.blobs.size(), out.fds_needed);
   if (fault && !out.refusal) out.refusal = std::move(fault);
+  if (out.refusal) return;
+  keep_bodies(line, params_at, out);
   std::erase_if(out.params.members,
                 [](const auto& member) { return member.second.is(Json::Kind::null); });
 }
@@ -165,7 +184,7 @@ ParsedRequest parse_request(std::string_view line) {
   read_id(*root, out);
   check_members(*root, out);
   read_blobs(*root, out);
-  if (!out.framing_lost) read_call(*root, out);
+  if (!out.framing_lost) read_call(line, *root, out);
   if (out.refusal) {
     out.params = Json();
     // Without an answer nobody would learn that this was no request at all.

@@ -20,7 +20,9 @@ struct ParsedRequest {
   std::string id = "null";
   bool notification = false;  // well formed and without an id: run, never answered
   const rpc::Method* method = nullptr;
-  Json params;                  // an object with the method's parameters, each of its type
+  // An object with the method's parameters, each of its type. A body: its source bytes as `text` of
+  // a value without members or items, or the reference that was given.
+  Json params;
   std::vector<uint64_t> blobs;  // sizes, to be read (or drained, when refused) behind the line
   size_t fds_needed = 0;        // one more than the largest {"$fd":i}
   size_t cost_bytes = 0;        // memory that this takes while it lives

@@ -38,7 +38,7 @@ void SessionOrder::leave(Ticket ticket) {
   {
     const std::lock_guard lock(mutex_);
     const auto left = entries_.find(ticket);
-    if (left == entries_.end()) return;  // cleared meanwhile
+    if (left == entries_.end()) return;  // left before, or cleared meanwhile
     for (const std::string& name : left->second.names) {
       const auto queue = queues_.find(name);
       if (queue == queues_.end()) continue;  // never: an entry's queues live as long as it

@@ -28,7 +28,8 @@ class SessionOrder {
   // The call waits for every earlier one that shares one of `names`; an order over several names
   // cannot lock up, since a call queues for all of them at once. After clear() the task is dropped.
   void enter(Ticket ticket, std::vector<std::string> names, Task task);
-  // The call is over; exactly once for each that has been started.
+  // The call is over, or waits for nothing that others change; at least once for each that has been
+  // started, the first one counts.
   void leave(Ticket ticket);
   // Destroys the calls that wait; from then on none waits any more.
   void clear();

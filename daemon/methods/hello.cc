@@ -60,12 +60,78 @@ constexpr std::array kLimits = {
     Limit{"page_tokens", limits::kPageTokens},
     Limit{"read_bytes", limits::kReadBytes},
     Limit{"list_entries", limits::kListEntries},
+    Limit{"json_values", limits::kJsonValues},
+    Limit{"trigger_tokens", limits::kTriggerTokens},
+    Limit{"keep_messages", limits::kKeepMessages},
+    Limit{"keep_old_messages", limits::kKeepOldMessages},
+    Limit{"argument_chars", limits::kArgumentChars},
+    Limit{"old_result_tokens", limits::kOldResultTokens},
+    Limit{"item_bytes", limits::kItemBytes},
+    Limit{"window_tokens", limits::kWindowTokens},
+    Limit{"first_task_tokens", limits::kFirstTaskTokens},
+    Limit{"summary_tokens", limits::kSummaryTokens},
+    Limit{"where_to_look_tokens", limits::kWhereToLookTokens},
+    Limit{"reader_clip_chars", limits::kReaderClipChars},
+    Limit{"stub_chars", limits::kStubChars},
+    Limit{"cache_marks", limits::kCacheMarks},
+    Limit{"messages", limits::kMessages},
+    Limit{"image_tokens", limits::kImageTokens},
+    Limit{"image_head_bytes", limits::kImageHeadBytes},
+    Limit{"document_bytes_per_token", limits::kDocumentBytesPerToken},
+    Limit{"sealed_bytes_per_token", limits::kSealedBytesPerToken},
+    Limit{"images", limits::kImages},
+    Limit{"anthropic_media_bytes", limits::kAnthropicMediaBytes},
+    Limit{"open_ai_media_bytes", limits::kOpenAiMediaBytes},
+    Limit{"gemini_media_bytes", limits::kGeminiMediaBytes},
+    Limit{"seen_list_bytes", limits::kSeenListBytes},
+    Limit{"summariser_ms", limits::kSummariserMs},
+    Limit{"summarisers", limits::kSummarisers},
+    Limit{"summary_wait_ms", limits::kSummaryWaitMs},
+    Limit{"summaries_waiting", limits::kSummariesWaiting},
+    Limit{"summary_offers", limits::kSummaryOffers},
+    Limit{"breaker_failures", limits::kBreakerFailures},
+    Limit{"breaker_first_s", limits::kBreakerFirstS},
+    Limit{"breaker_last_s", limits::kBreakerLastS},
+    Limit{"fact_name_bytes", limits::kFactNameBytes},
+    Limit{"fact_bytes", limits::kFactBytes},
+    Limit{"event_wait_ms", limits::kEventWaitMs},
+    Limit{"event_waiters", limits::kEventWaiters},
+    Limit{"pattern_bytes", limits::kPatternBytes},
+    Limit{"grep_max_count", limits::kGrepMaxCount},
+    Limit{"hit_bytes", limits::kHitBytes},
+    Limit{"context_lines", limits::kContextLines},
+    Limit{"context_reach_bytes", limits::kContextReachBytes},
+    Limit{"regex_line_bytes", limits::kRegexLineBytes},
+    Limit{"skipped_names", limits::kSkippedNames},
+    Limit{"nearest_lines", limits::kNearestLines},
+    Limit{"tool_tokens", limits::kToolTokens},
+    Limit{"body_bytes", limits::kBodyBytes},
+    Limit{"bodies_bytes", limits::kBodiesBytes},
     Limit{"delivery_wait_ms", limits::kDeliveryWaitMs},
     Limit{"request_deadline_ms", limits::kRequestDeadlineMs},
+    Limit{"search_budget_ms", limits::kSearchBudgetMs},
+    Limit{"nearest_budget_ms", limits::kNearestBudgetMs},
 };
 
-constexpr std::array<std::string_view, 7> kFeatures = {
-    "blobs", "fd", "path", "sessions", "evict.blocks", "fs.read", "fs.read_bytes"};
+struct Share {
+  std::string_view name;
+  double value;
+};
+constexpr std::array kShares = {
+    Share{"relief", limits::kRelief},
+    Share{"clip_target", limits::kClipTarget},
+    Share{"must_share", limits::kMustShare},
+    Share{"usable_share", limits::kUsableShare},
+    Share{"pin_share", limits::kPinShare},
+    Share{"summary_share", limits::kSummaryShare},
+    Share{"user_words_share", limits::kUserWordsShare},
+    Share{"ratio_low", limits::kRatioLow},
+    Share{"ratio_high", limits::kRatioHigh},
+};
+
+constexpr std::array<std::string_view, 13> kFeatures = {
+    "blobs",   "fd",      "path",  "sessions", "evict.blocks",   "fs.read", "fs.read_bytes",
+    "fs.grep", "fs.glob", "tools", "prepare",  "history.append", "events"};
 
 }  // namespace
 
@@ -87,6 +153,7 @@ void hello(MethodCall call) {
   write_mounts(out.key("mounts"), call.services().mounts);
   out.key("limits").begin_object();
   for (const Limit& limit : kLimits) out.member(limit.name, limit.value);
+  for (const Share& share : kShares) out.member(share.name, share.value);
   out.end_object();
   out.key("features").begin_array();
   for (const std::string_view feature : kFeatures) out.string(feature);

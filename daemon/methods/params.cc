@@ -3,10 +3,18 @@
 #include <fmt/format.h>
 
 namespace ebla::daemon {
+namespace {
 
-Result<int64_t> integer_param(const MethodCall& call, std::string_view name, int64_t fallback,
+const Json* given(const Json& params, std::string_view name) {
+  const Json* value = params.find(name);
+  return value == nullptr || value->is(Json::Kind::null) ? nullptr : value;
+}
+
+}  // namespace
+
+Result<int64_t> integer_param(const Json& params, std::string_view name, int64_t fallback,
                               int64_t low, int64_t high) {
-  const Json* value = call.param(name);
+  const Json* value = given(params, name);
   if (value == nullptr) return fallback;
   const auto number = value->as_int64();
   if (number && *number >= low && *number <= high) return *number;
@@ -14,8 +22,8 @@ Result<int64_t> integer_param(const MethodCall& call, std::string_view name, int
                                                 printable(value->text), low, high));
 }
 
-Result<std::string> text_param(const MethodCall& call, std::string_view name, size_t limit_bytes) {
-  const Json* value = call.param(name);
+Result<std::string> text_param(const Json& params, std::string_view name, size_t limit_bytes) {
+  const Json* value = given(params, name);
   if (value == nullptr) return std::string();
   if (!value->is(Json::Kind::string)) {
     return fail(Code::invalid_params, fmt::format("{}: a string is needed", name));
@@ -25,8 +33,8 @@ Result<std::string> text_param(const MethodCall& call, std::string_view name, si
                                                 value->text.size(), limit_bytes));
 }
 
-bool flag_param(const MethodCall& call, std::string_view name) {
-  const Json* value = call.param(name);
+bool flag_param(const Json& params, std::string_view name) {
+  const Json* value = given(params, name);
   return value != nullptr && value->boolean;
 }
 

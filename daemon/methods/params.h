@@ -11,10 +11,22 @@
 namespace ebla::daemon {
 
 // invalid_params: "NAME: … (LOW to HIGH)".
-Result<int64_t> integer_param(const MethodCall& call, std::string_view name, int64_t fallback,
+Result<int64_t> integer_param(const Json& params, std::string_view name, int64_t fallback,
                               int64_t low, int64_t high);
 // The text; invalid_params above `limit_bytes`.
-Result<std::string> text_param(const MethodCall& call, std::string_view name, size_t limit_bytes);
-bool flag_param(const MethodCall& call, std::string_view name);
+Result<std::string> text_param(const Json& params, std::string_view name, size_t limit_bytes);
+bool flag_param(const Json& params, std::string_view name);
+
+inline Result<int64_t> integer_param(const MethodCall& call, std::string_view name,
+                                     int64_t fallback, int64_t low, int64_t high) {
+  return integer_param(call.params(), name, fallback, low, high);
+}
+inline Result<std::string> text_param(const MethodCall& call, std::string_view name,
+                                      size_t limit_bytes) {
+  return text_param(call.params(), name, limit_bytes);
+}
+inline bool flag_param(const MethodCall& call, std::string_view name) {
+  return flag_param(call.params(), name);
+}
 
 }  // namespace ebla::daemon

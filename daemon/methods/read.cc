@@ -4,62 +4,25 @@
 #include <optional>
 #include <utility>
 
-#include "context/scan.h"
-#include "daemon/file_type.h"
 #include "daemon/lines.h"
 #include "daemon/methods/methods.h"
 #include "daemon/methods/params.h"
 #include "daemon/methods/path_param.h"
-#include "schema/base/utf8.h"
+#include "daemon/reading.h"
 
 namespace ebla::daemon::methods {
 namespace {
 
-constexpr size_t kSniffBytes = 8 * limits::kKiB;
 // Up to here the first pass over a file is so short that a worker of the socket may do it.
 constexpr uint64_t kQuickBytes = 4 * limits::kMiB;
 
-ReadAt reader_of(const MethodCall& call, Ino ino) {
-  return [&call, ino](uint64_t offset, std::span<char> out) -> Result<size_t> {
-    if (call.cancelled()) return fail(Code::unavailable, "the read was cut off");
-    return call.services().store.read(ino, offset, out);
-  };
-}
-
-Result<void> check_file(const Found& found) {
-  switch (found.attr.kind) {
-    case NodeKind::file:
-      return {};
-    case NodeKind::directory:
-      return fail(Code::is_directory,
-                  fmt::format("{} is a folder: list it (fs.ls, ebla ls)", found.path));
-    default:
-      return fail(Code::invalid_path, fmt::format("{}: not a regular file", found.path));
-  }
-}
-
-// A page is read by a model: never so long that it would be put away itself.
-uint64_t page_tokens(const context::Settings& settings, uint64_t window) {
-  uint64_t tokens = std::min(settings.page_tokens, settings.tool_result_tokens);
-  if (window > 0) {
-    const auto share =
-        static_cast<uint64_t>(settings.item_window_share * static_cast<double>(window));
-    tokens = std::min(tokens, share);
-  }
-  return tokens;
-}
-
 Result<PageRequest> page_request(const MethodCall& call, const std::optional<Session>& session) {
-  context::Settings settings = call.services().options.settings;
-  if (session) {
-    auto own = settings_of(call.services(), *session);
-    if (!own) return std::unexpected(own.error());
-    settings = *std::move(own);
-  }
+  auto settings = settings_for(call.services(), session);
+  if (!settings) return std::unexpected(settings.error());
   auto offset = integer_param(call, "offset", 0, INT64_MIN, INT64_MAX);
   if (!offset) return std::unexpected(offset.error());
   auto limit =
-      integer_param(call, "limit", static_cast<int64_t>(settings.read_limit), 0, INT64_MAX);
+      integer_param(call, "limit", static_cast<int64_t>(settings->read_limit), 0, INT64_MAX);
   if (!limit) return std::unexpected(limit.error());
   auto column = integer_param(call, "column", 0, 0, INT64_MAX);
   if (!column) return std::unexpected(column.error());
@@ -68,34 +31,8 @@ Result<PageRequest> page_request(const MethodCall& call, const std::optional<Ses
       .limit = static_cast<uint64_t>(*limit),
       .column = static_cast<uint64_t>(*column),
       .numbered = flag_param(call, "numbered"),
-      .tokens = page_tokens(settings, session ? session->window : 0),
+      .tokens = page_tokens(*settings, session),
   };
-}
-
-Result<std::shared_ptr<const LineIndex>> index_of(const MethodCall& call, const Attr& attr,
-                                                  const ReadAt& read) {
-  LineIndexCache& cache = call.services().line_indexes;
-  if (auto kept = cache.find(attr.ino, attr.change)) return kept;
-  auto built = build_line_index(read, attr.size);
-  if (!built) return std::unexpected(built.error());
-  auto index = std::make_shared<const LineIndex>(*std::move(built));
-  cache.keep(attr.ino, attr.change, index);
-  return index;
-}
-
-// The format's name of a file that is no text; empty for text.
-Result<std::string> binary_type(const ReadAt& read) {
-  std::string head(kSniffBytes, '\0');
-  auto got = read(0, head);
-  if (!got) return std::unexpected(got.error());
-  head.resize(*got);
-  context::ContentScan scan({});
-  std::string_view whole = head;
-  if (*got == kSniffBytes) whole.remove_suffix(utf8::incomplete_tail(whole));
-  scan.feed(whole);
-  scan.finish();
-  if (!scan.binary()) return std::string();
-  return std::string(file_type(head));
 }
 
 void write_page(JsonWriter& out, const Page& page) {
@@ -190,11 +127,9 @@ void fs_read(MethodCall call) {
               const bool quick = found.attr.size <= kQuickBytes ||
                                  services.line_indexes.find(found.attr.ino, found.attr.change);
               if (quick) return read_lines(std::move(ready), found, session);
-              BlockingPool::Job job = [ready = std::move(ready), found, session]() mutable {
-                read_lines(std::move(ready), found, session);
-              };
-              // A job that was not taken still holds the call, which must answer.
-              if (auto taken = services.blocking.submit(job); !taken) job();
+              on_blocking_thread(std::move(ready), [found, session](MethodCall on_thread) {
+                read_lines(std::move(on_thread), found, session);
+              });
             });
 }
 

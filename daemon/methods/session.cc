@@ -85,12 +85,18 @@ Result<void> read_settings(const MethodCall& call, SessionPlan& plan) {
   context::Settings tried = call.services().options.settings;
   for (const auto& [name, value] : settings->members) {
     std::string text = to_json(value);
+    if (name == "summariser" && !call.owner() && value.text != "client" &&
+        value.text != "extract" && !value.is(Json::Kind::null)) {
+      return fail(Code::permission_denied,
+                  "summariser: client or extract; a command runs as the daemon's user, who alone "
+                  "may name it");
+    }
     if (!value.is(Json::Kind::null)) {
       if (auto fits = context::apply_setting(tried, name, text); !fits) return fits;
     }
     plan.settings[name] = std::move(text);
   }
-  return {};
+  return context::check_settings(tried);
 }
 
 // A text parameter that is there replaces what the session had.
@@ -186,6 +192,23 @@ void session_get(MethodCall call) {
   }
   out.end_object();
   call.reply(out.take());
+}
+
+void session_close(MethodCall call) {
+  auto session = find_session(call, call.params().find("session")->text, Access::write);
+  if (!session) return call.refuse(std::move(session.error()));
+  Services& services = call.services();
+  services.store.close_session(
+      session->serial, durable_change(),
+      [&services, call = std::move(call), id = session->id](Result<void> closed,
+                                                            const ChangeSet& changes) mutable {
+        if (!closed) return call.refuse(std::move(closed.error()));
+        deliver_then(services, changes, [call = std::move(call), id = std::move(id)](bool) mutable {
+          JsonWriter out;
+          out.begin_object().member("id", id).member("closed", true).end_object();
+          call.reply(out.take());
+        });
+      });
 }
 
 void session_list(MethodCall call) {

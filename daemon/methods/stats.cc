@@ -35,6 +35,38 @@ void write_evictions(JsonWriter& out, const EvictCounters& counters) {
       .end_object();
 }
 
+void write_prepares(JsonWriter& out, const PrepareCounters& counters) {
+  out.begin_object()
+      .member("calls", counters.calls.load())
+      .member("failed", counters.failed.load())
+      .member("degraded", counters.degraded.load())
+      .member("breaches", counters.breaches.load())
+      .member("unchanged", counters.unchanged.load())
+      .member("items", counters.items.load())
+      .member("item_tokens_in", counters.item_tokens_in.load())
+      .member("item_tokens_out", counters.item_tokens_out.load())
+      .member("passes", counters.passes.load())
+      .member("tokens_before", counters.tokens_before.load())
+      .member("tokens_after", counters.tokens_after.load())
+      .member("copied_marks", counters.copied_marks.load())
+      .end_object();
+}
+
+void write_summaries(JsonWriter& out, const Services& services) {
+  const SummaryCounters& counters = services.summaries;
+  out.begin_object()
+      .member("offered", counters.offered.load())
+      .member("accepted", counters.accepted.load())
+      .member("refused", counters.refused.load())
+      .member("extracts", counters.extracts.load())
+      .member("commands", counters.commands.load())
+      .member("failed", counters.failed.load())
+      .member("breakers", counters.breakers.load())
+      .member("running", static_cast<uint64_t>(services.summariser.running()))
+      .member("waiting", static_cast<uint64_t>(services.summariser.waiting()))
+      .end_object();
+}
+
 void write_control(JsonWriter& out, const ControlCounters& counters) {
   out.begin_object()
       .member("connections", counters.connections)
@@ -74,6 +106,8 @@ void stats(MethodCall call) {
   out.begin_object();
   write_usage(out.key("store"), services.store.usage());
   write_evictions(out.key("evict"), services.evictions);
+  write_prepares(out.key("prepare"), services.prepares);
+  write_summaries(out.key("summaries"), services);
   write_control(out.key("control"),
                 services.control_counters ? services.control_counters() : ControlCounters());
   out.key("fuse").begin_object();

@@ -6,21 +6,6 @@ namespace {
 
 class FsTest : public MethodsFixture {
  protected:
-  // Puts a content away and returns its path.
-  std::string put(std::string_view bytes, std::string_view id, std::string_view session = "") {
-    auto request = std::make_shared<Request>();
-    request->blobs.push_back({std::string(bytes), {}, bytes.size()});
-    std::string params =
-        "{\"content\":{\"$blob\":0},\"limit_tokens\":1,\"force\":true,\"id\":" + json_string(id);
-    if (!session.empty()) params += ",\"session\":" + json_string(session);
-    auto answer = send("evict", params + "}", request);
-    if (!answer.result || !flag_of(*answer.result, "evicted")) {
-      ADD_FAILURE() << (answer.result ? text_of(*answer.result, "reason")
-                                      : answer.result.error().text);
-      return {};
-    }
-    return text_of(*answer.result, "path");
-  }
   void remove(std::string_view folder, std::string_view name) {
     Ino parent = store_->root();
     parent = store_->lookup(parent, folder)->ino;

@@ -37,7 +37,11 @@ TEST(RequestParser, TakesEveryMethodOfTheTable) {
           value = R"({"any":{"$blob":7}})";
           break;
         case rpc::Type::array:
+        case rpc::Type::body:
           value = "[]";
+          break;
+        case rpc::Type::option:
+          value = "true";
           break;
         default:
           value = R"("text")";
@@ -49,6 +53,39 @@ TEST(RequestParser, TakesEveryMethodOfTheTable) {
     EXPECT_EQ(parsed.method, &method);
     EXPECT_EQ(parsed.params.members.size(), method.params.size());
     EXPECT_GT(parsed.cost_bytes, params.size());
+  }
+}
+
+TEST(RequestParser, ABodyIsTheBytesThatWereSent) {
+  // Numbers, escapes, doubled keys, white space: whatever goes to a model goes as it came.
+  for (const char* body :
+       {R"({"n":1.0,"n":1e2,"big":1152921504606846976,"t":"\u0041\ud800 }]\\\"" })", "[ ]",
+        R"([ {"a":[{"b":"{[,]}"}]} , null,true ])", "{}"}) {
+    const ParsedRequest parsed = parse_request(
+        call("prepare", R"({ "session" : "s\\\"" , "window":5, "compact":null, "request" : )" +
+                            std::string(body) + R"( ,"dry_run":true})"));
+    ASSERT_FALSE(parsed.refusal.has_value()) << parsed.refusal->text;
+    const Json* request = parsed.params.find("request");
+    ASSERT_NE(request, nullptr);
+    EXPECT_EQ(request->text, body);
+    EXPECT_TRUE(request->members.empty());
+    EXPECT_EQ(parsed.params.find("compact"), nullptr);
+  }
+  // By a name with escapes too, and whichever way the members of the request stand.
+  const ParsedRequest odd = parse_request(
+      R"({"params":{"req\u0075est":{"a" : 1},"session":"s"},"method":"prepare","jsonrpc":"2.0"})");
+  ASSERT_FALSE(odd.refusal.has_value()) << odd.refusal->text;
+  EXPECT_EQ(odd.params.find("request")->text, R"({"a" : 1})");
+  // A reference stays one.
+  const ParsedRequest blob =
+      parse_request(call("prepare", R"({"session":"s","request":{"$blob":0}})", R"(,"blobs":[5])"));
+  ASSERT_FALSE(blob.refusal.has_value()) << blob.refusal->text;
+  EXPECT_EQ(blob.params.find("request")->members.front().first, "$blob");
+  for (const char* params :
+       {R"({"session":"s","request":"text"})", R"({"session":"s","request":5})",
+        R"({"session":"s","request":{"$blob":0}})", R"({"session":"s","request":{"$other":0}})",
+        R"({"session":"s","request":{},"compact":"yes"})", R"({"request":{}})"}) {
+    EXPECT_EQ(refusal(call("prepare", params)).code, Code::invalid_params) << params;
   }
 }
 

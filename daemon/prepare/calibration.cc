@@ -1,0 +1,193 @@
+#include "daemon/prepare/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "context/windows.h"
+#include "daemon/prepare/facts.h"
+
+namespace ebla::daemon {
+namespace {
+
+constexpr std::string_view kRevisionPrefix = "r1-";
+constexpr size_t kHashDigits = 32;
+// Weight of the newest report in a model's ratio.
+constexpr double kNewestWeight = 0.3;
+// Of the window, at most, for an answer whose length only the model's row in the table tells.
+constexpr double kReserveShare = 0.25;
+constexpr double kRatioUnit = 1'000'000;  // a ratio is stored as a whole number of these parts
+
+struct Revision {
+  std::string chain;  // hex
+  uint64_t raw = 0;   // tokens
+};
+
+std::optional<Revision> parse_revision(std::string_view text) {
+  if (!text.starts_with(kRevisionPrefix)) return std::nullopt;
+  text.remove_prefix(kRevisionPrefix.size());
+  if (text.size() < kHashDigits + 2 || text[kHashDigits] != '-') return std::nullopt;
+  Revision revision{std::string(text.substr(0, kHashDigits)), 0};
+  text.remove_prefix(kHashDigits + 1);
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), revision.raw);
+  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return revision;
+}
+
+std::string model_of(const Work& work) {
+  const std::string& named = work.sent.conversation->model;
+  return (named.empty() ? work.session().model : named).substr(0, limits::kToolNameBytes);
+}
+
+std::string ratio_name(const Work& work) {
+  return "ratio/" + model_of(work);
+}
+std::string usage_name(const Work& work) {
+  return fmt::format("usage/{}", work.session().serial);
+}
+std::string session_window_name(const Work& work) {
+  return fmt::format("window/{}/{}", work.session().serial, model_of(work));
+}
+std::string model_window_name(const Work& work) {
+  return "window/" + model_of(work);
+}
+
+uint64_t tokens_of(const context::WorkingList& list) {
+  uint64_t sum = list.conversation->overhead_tokens + list.summary_tokens;
+  for (const context::WorkingMessage& message : list.pins) sum += message.tokens;
+  for (const context::WorkingMessage& message : list.messages) sum += message.tokens;
+  return sum;
+}
+
+Hash128 last_chain(const Work& work) {
+  if (!work.list.messages.empty()) return work.list.messages.back().chain;
+  return work.list.pins.empty() ? Hash128{} : work.list.pins.back().chain;
+}
+
+// The ratio of the model, with this report in it.
+double learn_ratio(Work& work, double ratio, bool known) {
+  const auto& usage = work.request().usage;
+  const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
+  if (!revision || revision->raw == 0 || usage->input == 0) return ratio;
+  const std::string name = usage_name(work);
+  const auto before = read_fact(work.services, name);
+  if (before && before->starts_with(usage->revision + " ")) return ratio;  // learnt before
+  const double reported =
+      std::clamp(static_cast<double>(usage->input) / static_cast<double>(revision->raw),
+                 limits::kRatioLow, limits::kRatioHigh);
+  ratio = known ? ratio + kNewestWeight * (reported - ratio) : reported;
+  if (work.request().dry_run) return ratio;
+  write_fact(work.services, ratio_name(work),
+             join_numbers({static_cast<uint64_t>(std::lround(ratio * kRatioUnit))}));
+  write_fact(work.services, name,
+             fmt::format("{} {} {}", usage->revision, usage->input, usage->output));
+  return ratio;
+}
+
+// The report of this call, else the last one of the session.
+std::optional<ReportedUsage> newest_usage(const Work& work) {
+  if (work.request().usage) return work.request().usage;
+  const auto stored = read_fact(work.services, usage_name(work));
+  if (!stored) return std::nullopt;
+  return ReportedUsage{stored->substr(0, stored->find(' ')), number_field(*stored, 1),
+                       number_field(*stored, 2)};
+}
+
+// With a report for a list that this one begins with: the total is what was reported, and our count
+// of what came after.
+void correct_count(Work& work) {
+  const auto usage = newest_usage(work);
+  const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
+  if (!revision || usage->input == 0) return;
+  const auto& messages = work.list.messages;
+  const auto last = std::ranges::find_if(messages, [&](const context::WorkingMessage& message) {
+    return message.chain.hex() == revision->chain;
+  });
+  if (last == messages.end()) return;
+  uint64_t after = 0;
+  bool output = usage->output > 0;  // what the model then said was reported too
+  for (auto at = last + 1; at != messages.end(); ++at) {
+    output = output && context::is_model(*at->message);
+    if (!output) after += at->tokens;
+  }
+  const double total = static_cast<double>(usage->input + usage->output) +
+                       std::ceil(static_cast<double>(after) * work.list.ratio);
+  const double counted = std::ceil(static_cast<double>(tokens_of(work.list)) * work.list.ratio);
+  work.list.correction = static_cast<int64_t>(total - counted);
+}
+
+struct Window {
+  uint64_t tokens = 0;
+  bool of_model = false;  // only the model's name told it
+};
+
+// For the answer: what the request says; else what the model may write, as far as that leaves the
+// window for the list.
+uint64_t reserve_of(const Work& work, const context::ModelWindow* row, uint64_t window) {
+  const uint64_t stated = work.sent.conversation->max_output;
+  if (stated > 0 || row == nullptr) return stated;
+  if (window == 0) return row->max_output;
+  const double share = kReserveShare * static_cast<double>(window);
+  return std::min(row->max_output, static_cast<uint64_t>(share));
+}
+
+// A limit that leaves no room to work in is no window: a report with one changes nothing for long.
+bool usable_limit(const Work& work, const context::ModelWindow* row, uint64_t limit) {
+  const context::Room room = context::room_of(work.settings(), limit, reserve_of(work, row, limit));
+  return context::check_room(work.settings(), room).has_value();
+}
+
+Window told_window(const Work& work, const context::ModelWindow* row) {
+  if (work.request().window > 0) return {work.request().window, false};
+  if (work.session().window > 0) return {work.session().window, false};
+  const std::string model = model_of(work);
+  if (model.empty()) return {};
+  const auto found = read_fact(work.services, model_window_name(work));
+  const uint64_t limit = found ? number_field(*found, 0) : 0;
+  if (limit > 0 && usable_limit(work, row, limit)) return {limit, true};
+  return {row == nullptr ? 0 : row->window, true};
+}
+
+uint64_t find_window(Work& work, const context::ModelWindow* row) {
+  Window window = told_window(work, row);
+  const uint64_t reported = work.request().overflow_limit;
+  if (reported > 0 && usable_limit(work, row, reported)) {
+    if (!work.request().dry_run) {
+      write_fact(work.services,
+                 window.of_model ? model_window_name(work) : session_window_name(work),
+                 join_numbers({reported}));
+    }
+    return window.tokens == 0 ? reported : std::min(window.tokens, reported);
+  }
+  if (window.of_model) return window.tokens;
+  const auto learnt = read_fact(work.services, session_window_name(work));
+  const uint64_t limit = learnt ? number_field(*learnt, 0) : 0;
+  if (limit == 0 || !usable_limit(work, row, limit)) return window.tokens;
+  return window.tokens == 0 ? limit : std::min(window.tokens, limit);
+}
+
+}  // namespace
+
+void calibrate(Work& work) {
+  const context::ModelWindow* row = work.services.options.windows.find(model_of(work));
+  const uint64_t window = find_window(work, row);
+  work.room = context::room_of(work.settings(), window, reserve_of(work, row, window));
+  const auto stored = read_fact(work.services, ratio_name(work));
+  const double ratio = stored ? static_cast<double>(number_field(*stored, 0)) / kRatioUnit : 1.0;
+  work.list.ratio = std::clamp(learn_ratio(work, ratio, stored.has_value()), limits::kRatioLow,
+                               limits::kRatioHigh);
+  correct_count(work);
+}
+
+uint64_t raw_count(const context::WorkingList& list) {
+  return tokens_of(list);
+}
+
+std::string revision_of(const Work& work) {
+  return fmt::format("{}{}-{}", kRevisionPrefix, last_chain(work).hex(), tokens_of(work.list));
+}
+
+}  // namespace ebla::daemon

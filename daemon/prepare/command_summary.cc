@@ -1,0 +1,143 @@
+#include "daemon/prepare/command_summary.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "context/quote.h"
+#include "context/summary.h"
+#include "context/tokens.h"
+#include "daemon/prepare/breaker.h"
+#include "daemon/prepare/summaries.h"
+#include "schema/base/utf8.h"
+
+namespace ebla::daemon {
+namespace {
+
+// What a run needs after the call that began it has been answered.
+struct Snapshot {
+  ListBody body;  // keeps what the list points into
+  context::WorkingList list;
+  context::SummaryInput input;
+  context::SummaryRequest request;
+  uint64_t window = 0;  // tokens of the summariser's own
+  uint64_t removed_tokens = 0;
+};
+
+uint64_t own_window(const Work& work) {
+  if (work.settings().summariser_window > 0) return work.settings().summariser_window;
+  return work.room.window > 0 ? work.room.window : work.settings().trigger_tokens;
+}
+
+std::shared_ptr<Snapshot> snapshot_of(const Work& work, size_t cut) {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->body = work.current;
+  snapshot->list = work.list;
+  snapshot->input = summary_input(work, cut);
+  snapshot->input.list = &snapshot->list;
+  snapshot->request =
+      context::summary_request(snapshot->input, context::pass_key(work.list, cut).prefix);
+  snapshot->window = own_window(work);
+  for (size_t i = 0; i < cut; ++i) snapshot->removed_tokens += work.list.messages[i].tokens;
+  return snapshot;
+}
+
+// The last prompt of a run; what came out of the pieces before it is in it.
+Result<std::string> last_prompt(const Snapshot& snapshot, const Summariser::Run& run) {
+  const uint64_t answer = snapshot.request.max_tokens;
+  if (context::estimate_tokens(snapshot.request.prompt) + answer <= snapshot.window) {
+    return snapshot.request.prompt;
+  }
+  // Room for the question, for what came out so far, and for the answer.
+  const uint64_t frame =
+      context::estimate_tokens(context::chunk_prompt(snapshot.input, "", 1, 1, "")) + 2 * answer;
+  const uint64_t piece =
+      std::max(snapshot.window / 4, snapshot.window > frame ? snapshot.window - frame : 0);
+  const auto chunks = context::summary_chunks(snapshot.input, piece);
+  std::string so_far;
+  for (size_t i = 0; i + 1 < chunks.size(); ++i) {
+    auto text =
+        run(context::chunk_prompt(snapshot.input, chunks[i], i + 1, chunks.size(), so_far), answer);
+    if (!text) return text;
+    const std::string valid = utf8::to_valid(*text);
+    so_far = context::first_tokens(valid, answer);
+  }
+  return context::chunk_prompt(snapshot.input, chunks.back(), chunks.size(), chunks.size(), so_far);
+}
+
+// Runs the command until its text is accepted: twice at most.
+Result<std::string> make(const Snapshot& snapshot, const Summariser::Run& run,
+                         std::atomic<uint64_t>& runs) {
+  const auto counted = [&](std::string_view prompt, uint64_t max_tokens) {
+    ++runs;
+    return run(prompt, max_tokens);
+  };
+  auto prompt = last_prompt(snapshot, counted);
+  if (!prompt) return prompt;
+  Result<std::string> accepted;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    auto text = counted(*prompt, snapshot.request.max_tokens);
+    if (!text) return text;
+    accepted = context::accept_summary(*text, snapshot.removed_tokens, snapshot.request.max_tokens);
+    if (accepted) return accepted;
+  }
+  return accepted;
+}
+
+std::string breaker_of(const std::string& command) {
+  return "command/" + xxh3_128(command).hex();
+}
+
+Result<void> start(Work& work, const std::string& command, size_t cut, const SummaryKey& key) {
+  auto snapshot = snapshot_of(work, cut);
+  Services& services = work.services;
+  Summariser::Job job = [&services, snapshot, command, key](const Summariser::Run& run) {
+    auto text = make(*snapshot, run, services.summaries.commands);
+    Breaker breaker(services, breaker_of(command));
+    if (text) {
+      breaker.succeeded();
+    } else if (text.error().code != Code::unavailable) {
+      ++services.summaries.failed;
+      breaker.failed();
+    }
+    services.desk.finish(key, std::move(text));
+  };
+  return services.summariser.submit(command, work.session().id, job);
+}
+
+}  // namespace
+
+CommandSummary command_summary(Work& work, const std::string& command, size_t cut) {
+  const SummaryKey key{work.session().tree,
+                       context::summary_id(context::pass_key(work.list, cut).prefix)};
+  CommandSummary made{CommandSummary::State::running, key.id, {}};
+  SummaryDesk& desk = work.services.desk;
+  if (auto result = desk.result(key)) {
+    made.state = *result ? CommandSummary::State::there : CommandSummary::State::failed;
+    made.text = *result ? **result : result->error().text;
+    if (*result) return made;
+    desk.forget(key);
+    return made;
+  }
+  if (desk.running(key)) return made;
+  if (Breaker(work.services, breaker_of(command)).open()) {
+    made.state = CommandSummary::State::resting;
+    return made;
+  }
+  if (!desk.begin(key)) return made;
+  if (auto begun = start(work, command, cut, key); !begun) {
+    desk.finish(key, std::unexpected(begun.error()));
+    desk.forget(key);
+    made.state = CommandSummary::State::failed;
+    made.text = begun.error().text;
+  }
+  return made;
+}
+
+void forget_command_summaries(Work& work) {
+  for (std::string& id : work.services.desk.ids(work.session().tree)) {
+    work.services.desk.forget({work.session().tree, std::move(id)});
+  }
+}
+
+}  // namespace ebla::daemon

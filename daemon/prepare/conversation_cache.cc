@@ -1,0 +1,70 @@
+#include "daemon/prepare/conversation_cache.h"
+
+#include <utility>
+
+#include "schema/base/limits.h"
+
+namespace ebla::daemon {
+namespace {
+
+size_t bytes_of(const SeenList& seen) {
+  size_t bytes = seen.list.text->size() + seen.replied.size() * sizeof(uint64_t);
+  for (const context::Message& message : seen.list.conversation->messages) {
+    bytes += sizeof message + message.parts.size() * sizeof(context::Part);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::shared_ptr<const SeenList> ConversationCache::find(SessionId session) {
+  const std::scoped_lock lock(mutex_);
+  const auto place = places_.find(session);
+  if (place == places_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, place->second);
+  return place->second->seen;
+}
+
+void ConversationCache::drop(SessionId session) {
+  const auto place = places_.find(session);
+  if (place == places_.end()) return;
+  bytes_ -= place->second->bytes;
+  entries_.erase(place->second);
+  places_.erase(place);
+}
+
+void ConversationCache::keep(SessionId session, std::shared_ptr<const SeenList> seen) {
+  const size_t bytes = bytes_of(*seen);
+  const std::scoped_lock lock(mutex_);
+  drop(session);
+  if (bytes > limits::kSeenListBytes) return;
+  entries_.push_front({session, std::move(seen), bytes});
+  places_[session] = entries_.begin();
+  bytes_ += bytes;
+  while (bytes_ > limits::kSeenListBytes) drop(entries_.back().session);
+}
+
+void ConversationCache::forget(SessionId session) {
+  const std::scoped_lock lock(mutex_);
+  drop(session);
+}
+
+Result<ReadList> read_list(const std::shared_ptr<const SeenList>& seen,
+                           const context::Format* format, std::shared_ptr<const std::string> body) {
+  const bool same_format = seen && (format == nullptr || format == seen->format);
+  if (same_format && *seen->list.text == *body) return ReadList{seen->list, seen->format};
+  if (format == nullptr) {
+    auto detected = context::detect_format(*body);
+    if (!detected) return std::unexpected(detected.error());
+    format = *detected;
+  }
+  auto conversation =
+      seen && seen->format == format
+          ? context::parse_after(*format, *body, *seen->list.text, *seen->list.conversation)
+          : format->parse(*body);
+  if (!conversation) return std::unexpected(conversation.error());
+  return ReadList{
+      {std::move(body), std::make_shared<context::Conversation>(*std::move(conversation))}, format};
+}
+
+}  // namespace ebla::daemon

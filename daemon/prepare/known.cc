@@ -1,0 +1,202 @@
+#include "daemon/prepare/known.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "context/identity.h"
+#include "context/known.h"
+#include "context/part_text.h"
+#include "context/tokens.h"
+#include "daemon/prepare/stored_text.h"
+#include "daemon/tree_paths.h"
+#include "schema/base/json.h"
+
+namespace ebla::daemon {
+namespace {
+
+using context::Part;
+
+std::string_view repair_name(context::Repair::What what) {
+  switch (what) {
+    case context::Repair::What::dangling_call:
+      return "dangling_call";
+    case context::Repair::What::stray_result:
+      return "stray_result";
+    case context::Repair::What::misplaced_result:
+      return "misplaced_result";
+    case context::Repair::What::empty_content:
+      break;
+  }
+  return "empty_content";
+}
+
+void repair(Work& work) {
+  work.current = work.sent;
+  work.draft = ListDraft(work.sent.conversation->messages.size());
+  if (work.sent.conversation->partial || work.whole) return;
+  const auto repairs = work.format->repairs(*work.sent.text, *work.sent.conversation);
+  if (repairs.empty()) return;
+  const auto splices =
+      work.format->repair_splices(*work.sent.text, *work.sent.conversation, repairs);
+  auto text = std::make_shared<const std::string>(
+      context::apply_splices(*work.sent.text, *work.sent.conversation, splices));
+  auto conversation = work.format->parse(*text);
+  if (!conversation) return;  // the check of the whole list finds what is wrong with it
+  work.current = {std::move(text),
+                  std::make_shared<const context::Conversation>(*std::move(conversation))};
+  work.draft.apply(splices);
+  for (const context::Repair& one : repairs) {
+    work.actions.push_back(
+        {.what = "repair", .index = one.message, .reason = std::string(repair_name(one.what))});
+  }
+}
+
+std::vector<context::ArgumentFacts> measured_arguments(std::string_view body, const Part& call) {
+  std::vector<context::ArgumentFacts> facts;
+  for (const context::StringArgument& argument : context::string_arguments(body, call)) {
+    facts.push_back({argument.name, context::measure_part(argument.text)});
+  }
+  return facts;
+}
+
+// The arguments with the originals in place of what arrived replaced, as they were hashed when the
+// client had them whole.
+Hash128 hash_with_originals(const Work& work, const Part& call,
+                            std::span<const context::OriginalArgument> originals) {
+  const Json arguments = context::arguments_value(work.body(), call);
+  JsonWriter out;
+  out.begin_object();
+  for (const auto& [name, value] : arguments.members) {
+    const auto at = std::ranges::find(originals, name, &context::OriginalArgument::name);
+    out.key(name);
+    if (at == originals.end()) {
+      out.raw(to_json(value));
+      continue;
+    }
+    auto text = stored_text(work.services.store, at->original->path, at->original->size);
+    if (!text) return call.facts.hash;  // removed: the call is one that was not seen before
+    out.string(*text);
+  }
+  return xxh3_128(context::canonical_json(out.end_object().take()));
+}
+
+bool own_reader(const Work& work, const Part& result, const Part* call) {
+  const std::string& tool = result.tool;
+  const context::Doors& doors = work.asked.doors;
+  if (!tool.empty() && (tool == doors.read_tool || tool == doors.grep_tool)) return true;
+  // A small result needs no exemption.
+  if (call == nullptr || result.facts.tokens <= limits::kOldResultTokens) return false;
+  for (const context::StringArgument& argument : context::string_arguments(work.body(), *call)) {
+    const bool path = argument.name == "path" || argument.name == "file_path";
+    if (path && lies_in_tree(work.services, argument.text, work.session())) return true;
+  }
+  return false;
+}
+
+Result<void> check_indexes(const Work& work) {
+  const size_t messages = work.sent.conversation->messages.size();
+  for (const size_t index : work.request().pinned) {
+    if (index < messages) continue;
+    return fail(Code::invalid_params,
+                fmt::format("pinned: {} is no index of a list of {} messages", index, messages));
+  }
+  return {};
+}
+
+// The caller's pins as indexes of the repaired list.
+std::vector<uint64_t> pins_of(const Work& work) {
+  std::vector<uint64_t> pins;
+  for (const size_t index : work.request().pinned) {
+    if (const auto place = work.draft.place(index)) pins.push_back(*place);
+  }
+  return pins;
+}
+
+// What the store knows; empty where it cannot say.
+struct Knowledge {
+  std::vector<ItemAnswer> answers;
+  std::vector<Pass> passes;
+};
+
+Knowledge ask(Work& work, std::span<const context::ListItem> items) {
+  Knowledge known;
+  const SessionId tree = work.session().tree;
+  auto answers = work.services.store.find_items(tree, context::item_queries(items));
+  auto passes = work.services.store.passes(tree, 0);
+  if (answers && passes) {
+    known.answers = *std::move(answers);
+    known.passes = *std::move(passes);
+    return known;
+  }
+  work.degrade(answers ? passes.error() : answers.error());
+  known.answers.resize(items.size());
+  return known;
+}
+
+void count_known(Work& work) {
+  const auto count = [&](const std::vector<context::WorkingMessage>& messages) {
+    for (const context::WorkingMessage& message : messages) {
+      for (const context::WorkingPart& part : message.parts) {
+        work.known_items += part.replaced ? 1 : 0;
+        for (const context::WorkingArgument& argument : part.arguments) {
+          work.known_items += argument.replaced ? 1 : 0;
+        }
+      }
+    }
+  };
+  count(work.list.pins);
+  count(work.list.messages);
+}
+
+}  // namespace
+
+Result<void> apply_known(Work& work) {
+  if (auto fits = check_indexes(work); !fits) return fits;
+  repair(work);
+  const context::Conversation& conversation = *work.current.conversation;
+  const auto items = context::list_items(
+      conversation, [&](const Part& call) { return measured_arguments(work.body(), call); });
+  const Knowledge known = ask(work, items);
+  const context::Chain chain = context::chain_of(
+      conversation, items, known.answers, known.passes,
+      [&](const Part& call, std::span<const context::OriginalArgument> originals) {
+        return hash_with_originals(work, call, originals);
+      });
+  context::ListInput input;
+  input.conversation = &conversation;
+  input.settings = &work.settings();
+  input.items = items;
+  input.answers = known.answers;
+  input.chain = &chain;
+  if (!conversation.partial && !work.whole) {
+    input.pass = context::find_pass(chain, known.passes);
+  }
+  if (input.pass) {
+    auto message = work.services.store.pass_message(input.pass->pass->id);
+    if (message) {
+      input.summary = *std::move(message);
+      work.known_messages = input.pass->pass->messages;
+      work.known_pass = input.pass->pass->id;
+    } else {
+      work.degrade(std::move(message.error()));
+      input.pass.reset();
+    }
+  }
+  uint64_t newest = 0;
+  for (const Pass& pass : known.passes) {
+    if (pass.session == work.session().serial) newest = pass.id;
+  }
+  work.rewound = newest != 0 && newest != work.known_pass;
+  const std::vector<uint64_t> pins = pins_of(work);
+  input.pinned = pins;
+  input.own_reader = [&](const Part& result, const Part* call) {
+    return own_reader(work, result, call);
+  };
+  work.list = context::build_list(input);
+  count_known(work);
+  return {};
+}
+
+}  // namespace ebla::daemon

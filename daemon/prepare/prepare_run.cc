@@ -1,0 +1,122 @@
+#include "daemon/prepare/prepare_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "context/marks.h"
+#include "context/plan.h"
+#include "context/turns.h"
+#include "daemon/prepare/calibration.h"
+#include "daemon/prepare/known.h"
+#include "daemon/prepare/late_pass.h"
+#include "daemon/prepare/put_away.h"
+
+namespace ebla::daemon {
+namespace {
+
+using context::ItemPlan;
+using context::PartKind;
+using context::WorkingMessage;
+
+void carry_out(Work& work, const std::function<std::vector<ItemPlan>()>& plan) {
+  while (!work.stopped()) {
+    const auto items = plan();
+    if (items.empty()) return;
+    put_away(work, items);
+  }
+}
+
+// Results that the caller wants to go, by their call ids.
+std::vector<ItemPlan> plan_asked(const Work& work) {
+  std::vector<ItemPlan> plans;
+  const auto& ids = work.request().put_away;
+  for (size_t m = 0; m < work.list.messages.size() && !ids.empty(); ++m) {
+    const WorkingMessage& message = work.list.messages[m];
+    for (size_t p = 0; p < message.parts.size(); ++p) {
+      const context::Part& part = message.message->parts[p];
+      const bool open = !message.parts[p].replaced && !message.parts[p].kept;
+      if (part.kind != PartKind::tool_result || part.provider_side || !open) continue;
+      if (std::ranges::find(ids, part.call_id) == ids.end()) continue;
+      plans.push_back({.message = m,
+                       .part = p,
+                       .kind = ArtifactKind::tool_result,
+                       .argument = {},
+                       .reason = "asked",
+                       .force = true});
+    }
+  }
+  return plans;
+}
+
+uint64_t media_budget(const Work& work) {
+  if (work.settings().image_bytes > 0) return work.settings().image_bytes;
+  if (work.sent.conversation->model.starts_with("gemini")) return limits::kGeminiMediaBytes;
+  return work.format->id() == context::FormatId::anthropic ? limits::kAnthropicMediaBytes
+                                                           : limits::kOpenAiMediaBytes;
+}
+
+// A model that copies the mark of a shortened argument has not said what it meant.
+void find_copied_marks(Work& work) {
+  const auto& messages = work.list.messages;
+  const auto newest = std::ranges::find_if(
+      messages.rbegin(), messages.rend(),
+      [](const WorkingMessage& message) { return context::is_model(*message.message); });
+  for (auto at = newest; at != messages.rend() && context::is_model(*at->message); ++at) {
+    for (size_t p = 0; p < at->parts.size(); ++p) {
+      const context::Part& part = at->message->parts[p];
+      if (part.kind != PartKind::tool_call) continue;
+      if (!context::has_mark(part.arguments.of(work.body()))) continue;
+      ++work.services.prepares.copied_marks;
+      work.actions.push_back({.what = "copied_mark",
+                              .index = work.sent_index(*at),
+                              .id = part.call_id,
+                              .tool = part.tool});
+    }
+  }
+}
+
+Code code_of(const Health& health) {
+  for (const Code code : {Code::no_space, Code::io_error, Code::corrupt}) {
+    if (health.name == code_info(code).name) return code;
+  }
+  return Code::read_only;
+}
+
+void note_partial(Work& work) {
+  if (!work.sent.conversation->partial) return;
+  if (work.room.trigger == 0 || work.list.counted() < work.room.trigger) return;
+  work.actions.push_back({.what = "needs_full_history"});
+}
+
+}  // namespace
+
+Result<void> run_steps(Work& work) {
+  if (const Health health = work.services.store.health(); !health.writable) {
+    work.degrade({code_of(health), health.text});
+  }
+  if (auto known = apply_known(work); !known) return known;
+  calibrate(work);
+  if (auto room = context::check_room(work.settings(), work.room); !room) return room;
+  work.earlier = work.list.counted();
+  if (work.request().dry_run) work.known_list = work.list;
+
+  const context::Settings& settings = work.settings();
+  carry_out(work, [&] { return plan_asked(work); });
+  carry_out(work, [&] { return context::plan_fresh(work.list, settings, work.room); });
+  carry_out(work, [&] { return context::plan_images(work.list, media_budget(work)); });
+  carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
+  std::vector<uint64_t> pins(work.request().pinned.begin(), work.request().pinned.end());
+  if (auto fit = context::check_pins(work.list, pins, work.room); !fit) return fit;
+  find_copied_marks(work);
+  if (work.sent.conversation->partial) {
+    note_partial(work);
+  } else {
+    late_pass(work);
+  }
+  return {};
+}
+
+}  // namespace ebla::daemon

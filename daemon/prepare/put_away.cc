@@ -1,0 +1,331 @@
+#include "daemon/prepare/put_away.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <vector>
+
+#include "context/evict.h"
+#include "context/marks.h"
+#include "context/names.h"
+#include "context/tokens.h"
+#include "daemon/content_intake.h"
+#include "daemon/session_service.h"
+#include "daemon/wait_for.h"
+
+namespace ebla::daemon {
+namespace {
+
+using context::ItemPlan;
+using context::NamedText;
+using context::Part;
+using context::WorkingMessage;
+
+constexpr size_t kExtensionBytes = 8;
+
+// An item on its way into the store.
+struct Item {
+  ItemPlan plan;
+  EvictionPlan eviction;
+  Change<EvictionOutcome> change;
+};
+
+WorkingMessage& message_of(context::WorkingList& list, const ItemPlan& plan) {
+  return (plan.pin ? list.pins : list.messages)[plan.message];
+}
+const WorkingMessage& message_of(const context::WorkingList& list, const ItemPlan& plan) {
+  return (plan.pin ? list.pins : list.messages)[plan.message];
+}
+const Part& part_of(const Work& work, const ItemPlan& plan) {
+  return message_of(work.list, plan).message->parts[plan.part];
+}
+
+// The bytes that leave the list.
+Result<std::string> content_of(const Work& work, const ItemPlan& plan) {
+  const Part& part = part_of(work, plan);
+  if (plan.kind == ArtifactKind::media) return context::media_bytes(work.body(), part);
+  if (plan.kind != ArtifactKind::argument) return context::text_of(work.body(), part);
+  for (context::StringArgument& argument : context::string_arguments(work.body(), part)) {
+    if (argument.name == plan.argument) return std::move(argument.text);
+  }
+  return fail(Code::internal_error, "a planned argument is not there");
+}
+
+// The path that a call names, for what its tool read or wrote; "" none.
+std::string path_argument(const Work& work, const Part& call) {
+  for (const context::StringArgument& argument : context::string_arguments(work.body(), call)) {
+    if (argument.name == "path" || argument.name == "file_path") return argument.text;
+  }
+  return {};
+}
+
+const Part* call_of(const Work& work, const Part& result) {
+  for (const WorkingMessage& message : work.list.messages) {
+    for (const Part& part : message.message->parts) {
+      if (part.kind == context::PartKind::tool_call && part.call_id == result.call_id) return &part;
+    }
+  }
+  return nullptr;
+}
+
+// ".png" of "image/png"; only what a name may hold.
+std::string media_extension(std::string_view media_type) {
+  std::string_view kind = media_type.substr(media_type.find('/') + 1);
+  kind = kind.substr(0, kind.find_first_of("+;"));
+  if (kind == "jpeg") kind = "jpg";
+  const bool plain =
+      !kind.empty() && kind.size() <= kExtensionBytes &&
+      std::ranges::all_of(kind, [](unsigned char c) { return std::isalnum(c) != 0; });
+  return plain ? fmt::format(".{}", kind) : ".bin";
+}
+
+// Where files of this kind lie, as the agent sees it.
+NamedText place_of(const Work& work, ArtifactKind kind, EvictionPlan& eviction) {
+  const std::string folder = context::artifact_folder(kind, work.session().id);
+  const context::Location location = location_of(work.services, work.session(), folder);
+  eviction.path_prefix = location.prefix;
+  eviction.path_subtree = location.subtree;
+  return context::path_in(location.prefix.empty() ? folder : location.host_path(folder));
+}
+
+// Marks, stubs and links; nullopt: it would not halve the item.
+std::optional<EvictionPlan> short_text(const Work& work, const Item& item,
+                                       const context::ContentScan& scan, const std::string& text) {
+  const Part& part = part_of(work, item.plan);
+  EvictionPlan eviction;
+  eviction.tokens = context::tokens_of_sum(scan.sums().class_sum);
+  const NamedText place = place_of(work, item.plan.kind, eviction);
+  NamedText standing;
+  bool must_halve = true;
+  switch (item.plan.kind) {
+    case ArtifactKind::argument:
+      standing = context::argument_mark(scan.sums().characters, place);
+      break;
+    case ArtifactKind::old_result:
+      standing = context::old_result_stub(part.tool, eviction.tokens, place, text);
+      break;
+    case ArtifactKind::media:
+      standing = context::media_link(part.media_type, text.size(), place);
+      must_halve = false;
+      break;
+    default: {
+      const Part* call = call_of(work, part);
+      standing.text(context::reader_clip(text, call == nullptr ? "" : path_argument(work, *call)));
+    }
+  }
+  eviction.stem = context::file_stem(item.plan.kind, part.call_id, scan.hash());
+  eviction.extension = context::file_extension(item.plan.kind);
+  if (item.plan.kind == ArtifactKind::media) {
+    eviction.extension = media_extension(part.media_type);
+  }
+  const std::string sample = standing.joined(eviction.stem + eviction.extension);
+  eviction.tokens_after = context::tokens_of_sum(context::measure(sample).class_sum);
+  if (must_halve && !context::halves(eviction.tokens, eviction.tokens_after)) return std::nullopt;
+  eviction.replacement_parts = standing.parts();
+  return eviction;
+}
+
+// Notice and preview, by the rules of `evict`.
+std::optional<EvictionPlan> noticed(const Work& work, const Item& item,
+                                    const context::ContentScan& scan) {
+  const Part& part = part_of(work, item.plan);
+  context::EvictRequest request;
+  request.kind = item.plan.kind;
+  request.call_id = item.plan.kind == ArtifactKind::human ? std::string() : part.call_id;
+  request.tool = part.tool;
+  request.force = true;
+  context::EvictContext context;
+  context.session = work.session().serial;
+  context.session_id = work.session().id;
+  context.window = work.room.usable;
+  context.settings = work.settings();
+  context.doors = work.asked.doors;
+  context.location = location_of(work.services, work.session(),
+                                 context::artifact_folder(item.plan.kind, work.session().id));
+  auto decision = context::plan_eviction(scan, request, context);
+  if (!decision.evict) return std::nullopt;
+  return std::move(decision.plan);
+}
+
+// Whether the result of a reader is cut short instead of being noticed.
+bool clips_reader(const Work& work, const ItemPlan& plan) {
+  return plan.kind == ArtifactKind::tool_result &&
+         message_of(work.list, plan).parts[plan.part].reader;
+}
+
+// Reads the item and says what shall stand in its place; false: it stays. In a dry run nothing is
+// staged.
+Result<bool> ready(Work& work, Item& item) {
+  auto text = content_of(work, item.plan);
+  if (!text) return std::unexpected(text.error());
+  const Part& part = part_of(work, item.plan);
+  const auto options = context::scan_options(item.plan.kind, work.settings());
+  context::ContentScan scan(options);
+  ContentRef content;
+  if (work.request().dry_run) {
+    scan.feed(*text);
+    scan.finish();
+  } else {
+    ContentSource source;
+    source.bytes = *text;
+    auto intake = take_in(work.services.store, source, options);
+    if (!intake) return std::unexpected(intake.error());
+    scan = std::move(intake->scan);
+    content = std::move(intake->content);
+  }
+  const bool notice =
+      (item.plan.kind == ArtifactKind::tool_result || item.plan.kind == ArtifactKind::human) &&
+      !clips_reader(work, item.plan);
+  auto eviction = notice ? noticed(work, item, scan) : short_text(work, item, scan, *text);
+  if (!eviction) {
+    discard(work.services.store, content);
+    return false;
+  }
+  item.eviction = *std::move(eviction);
+  item.eviction.session = work.session().serial;
+  item.eviction.kind = item.plan.kind;
+  const bool unnamed =
+      item.plan.kind == ArtifactKind::human || item.plan.kind == ArtifactKind::media;
+  item.eviction.call_id = unnamed ? std::string() : part.call_id;
+  item.eviction.tool = part.tool;
+  item.eviction.uid = work.asked.uid;
+  item.eviction.gid = work.asked.gid;
+  item.eviction.characters = scan.sums().characters;
+  item.eviction.lines = scan.sums().lines;
+  item.eviction.content = std::move(content);
+  return true;
+}
+
+void begin(Work& work, Item& item) {
+  work.services.store.commit_eviction(item.eviction, durable_change(), item.change.completion());
+}
+
+void note(Work& work, const Item& item, std::string path) {
+  const WorkingMessage& message = message_of(work.list, item.plan);
+  const Part& part = message.message->parts[item.plan.part];
+  Action action{.what = artifact_kind_name(item.plan.kind), .index = work.sent_index(message)};
+  action.id = part.call_id;
+  action.tool = part.tool;
+  action.path = std::move(path);
+  action.reason = item.plan.reason;
+  action.tokens_before = item.eviction.tokens;
+  action.tokens_after = item.eviction.tokens_after;
+  work.actions.push_back(std::move(action));
+}
+
+void apply(Work& work, const Item& item, std::string text, std::string path) {
+  WorkingMessage& message = message_of(work.list, item.plan);
+  const uint64_t tokens = context::estimate_tokens(text);
+  note(work, item, path);
+  if (item.plan.kind == ArtifactKind::argument) {
+    context::replace_argument(message, item.plan.part, item.plan.argument, std::move(text),
+                              std::move(path), tokens);
+  } else {
+    context::replace_part(message, item.plan.part, std::move(text), std::move(path), tokens);
+  }
+}
+
+void apply_dry(Work& work, const Item& item) {
+  NamedText text;
+  for (size_t i = 0; i < item.eviction.replacement_parts.size(); ++i) {
+    if (i > 0) text.name();
+    text.text(item.eviction.replacement_parts[i]);
+  }
+  apply(work, item, text.joined(item.eviction.stem + item.eviction.extension), "");
+}
+
+void count(Services& services, const EvictionOutcome& outcome, const Item& item) {
+  if (outcome.known) return;
+  PrepareCounters& counters = services.prepares;
+  ++counters.items;
+  counters.item_tokens_in += item.eviction.tokens;
+  counters.item_tokens_out += item.eviction.tokens_after;
+}
+
+// The file as the agent sees it, else its path in the tree.
+std::string shown_path(const Work& work, const std::string& path) {
+  std::string host = host_path_of(work.services, work.session(), path);
+  return host.empty() ? path : host;
+}
+
+}  // namespace
+
+void put_away(Work& work, std::span<const ItemPlan> plans) {
+  if (work.stopped()) return;
+  std::vector<Item> items;
+  items.reserve(plans.size());
+  for (const ItemPlan& plan : plans) {
+    Item item{plan, {}, {}};
+    auto goes = ready(work, item);
+    if (!goes && goes.error().code != Code::invalid_params) {
+      work.degrade(std::move(goes.error()));
+      break;
+    }
+    if (!goes || !*goes) {
+      context::keep_part(message_of(work.list, plan), plan.part, plan.argument);
+      continue;
+    }
+    if (work.request().dry_run) {
+      apply_dry(work, item);
+      continue;
+    }
+    begin(work, item);
+    items.push_back(std::move(item));
+  }
+  std::vector<ChangeSet> changes;
+  for (Item& item : items) {
+    auto outcome = item.change.wait(changes);
+    if (!outcome) {
+      discard(work.services.store, item.eviction.content);
+      work.degrade(std::move(outcome.error()));
+      continue;
+    }
+    count(work.services, *outcome, item);
+    apply(work, item, std::move(outcome->replacement), std::move(outcome->path));
+  }
+  tell_mounts(work.services, changes);
+}
+
+bool file_media(Work& work, size_t cut, MediaLinks& links) {
+  std::vector<Item> items;
+  for (size_t i = 0; i < cut; ++i) {
+    const WorkingMessage& message = work.list.messages[i];
+    for (size_t p = 0; p < message.parts.size(); ++p) {
+      const Part& part = message.message->parts[p];
+      const bool medium =
+          part.kind == context::PartKind::image || part.kind == context::PartKind::document;
+      if (!medium || part.data.empty()) continue;
+      if (message.parts[p].replaced) {
+        links[{message.index, p}] = shown_path(work, message.parts[p].path);
+        continue;
+      }
+      Item item{{.message = i, .part = p, .kind = ArtifactKind::media, .argument = {}}, {}, {}};
+      auto goes = ready(work, item);
+      // Data that is no base64 stays in the section as it is.
+      if (!goes && goes.error().code == Code::invalid_params) continue;
+      if (!goes) {
+        work.degrade(std::move(goes.error()));
+        break;
+      }
+      begin(work, item);
+      items.push_back(std::move(item));
+    }
+  }
+  std::vector<ChangeSet> changes;
+  for (Item& item : items) {
+    auto outcome = item.change.wait(changes);
+    if (!outcome) {
+      discard(work.services.store, item.eviction.content);
+      work.degrade(std::move(outcome.error()));
+      continue;
+    }
+    const size_t index = message_of(work.list, item.plan).index;
+    links[{index, item.plan.part}] = shown_path(work, outcome->path);
+  }
+  tell_mounts(work.services, changes);
+  return !work.degraded;
+}
+
+}  // namespace ebla::daemon

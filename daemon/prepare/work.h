@@ -1,0 +1,107 @@
+// One run of `prepare` over one list: what it knows, what it has decided. The steps are functions
+// on it, each in a file of its own; prepare_run.cc has their order.
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "context/doors.h"
+#include "context/formats/format.h"
+#include "context/plan.h"
+#include "context/settings.h"
+#include "context/working_list.h"
+#include "daemon/prepare/list_body.h"
+#include "daemon/prepare/list_draft.h"
+#include "daemon/prepare/prepare_request.h"
+#include "daemon/services.h"
+#include "schema/model.h"
+
+namespace ebla::daemon {
+
+// One line of `actions`: ebla-control(7).
+struct Action {
+  std::string_view what;
+  std::optional<size_t> index = std::nullopt;  // of the list that was sent
+  std::string id = {};
+  std::string tool = {};
+  std::string path = {};
+  std::string reason = {};
+  uint64_t tokens_before = 0;
+  uint64_t tokens_after = 0;
+  size_t messages = 0;
+};
+
+struct SummaryOffer {
+  std::string id;
+  std::string instruction;
+  std::string prompt;
+  uint64_t max_tokens = 0;
+  bool must = false;
+};
+
+// Who asks, for what, with which settings: the same for each run of one call.
+struct Asked {
+  PrepareRequest request;
+  Session session;
+  context::Settings settings;
+  context::Doors doors;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+struct Work {
+  Work(Services& the_services, const Asked& the_asked) : services(the_services), asked(the_asked) {}
+
+  Services& services;
+  const Asked& asked;
+  const context::Format* format = nullptr;
+  ListBody sent;     // as the client sent it
+  ListBody current;  // repaired: what `list` points into
+  ListDraft draft{0};
+  context::WorkingList list;
+  // In a dry run: the list with known decisions alone, which is what goes back.
+  std::optional<context::WorkingList> known_list;
+  uint64_t earlier = 0;  // tokens of the list after known decisions
+  size_t known_items = 0;
+  size_t known_messages = 0;  // that the known pass stands for
+  uint64_t known_pass = 0;    // its id; 0: none
+  bool rewound = false;       // the session made a pass that is not in front of this list
+  context::Room room;
+  std::vector<Action> actions;
+  std::optional<Error> degraded;  // nothing new is decided from here on
+  std::optional<SummaryOffer> offer;
+  bool client_failed = false;  // it is not asked in this call again
+  bool whole = false;          // as the client has it: no pass stands for its beginning
+  bool may_wait = true;        // for a summary; false: it has waited long enough
+  bool summary_begun = false;  // it is being made beside
+  std::string waits_for;       // id of a summary: run again when it is there
+
+  std::string_view body() const { return *current.text; }
+  const PrepareRequest& request() const { return asked.request; }
+  const context::Settings& settings() const { return asked.settings; }
+  const Session& session() const { return asked.session; }
+  // What summaries are measured by: the window, or what a provider that refused the list shows of
+  // it.
+  uint64_t summary_window() const {
+    if (!request().overflow) return room.window;
+    const uint64_t limit = request().overflow_limit;
+    const uint64_t refused = limit > 0 ? limit : earlier;
+    return room.window > 0 ? std::min(room.window, refused) : refused;
+  }
+  bool stopped() const { return degraded.has_value() || !waits_for.empty(); }
+  void degrade(Error error) {
+    if (!degraded) degraded = std::move(error);
+  }
+  // Index in the client's own list.
+  size_t sent_index(const context::WorkingMessage& message) const {
+    return draft.origin(message.index);
+  }
+};
+
+}  // namespace ebla::daemon

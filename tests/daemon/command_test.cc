@@ -1,0 +1,98 @@
+// One run of a summariser's command: what it gets, and how it ends.
+#include "daemon/summariser/command.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "schema/base/fd.h"
+#include "schema/base/limits.h"
+#include "tests/kit/temp_dir.h"
+
+namespace ebla::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::signal(SIGPIPE, SIG_IGN); }
+
+  Result<std::string> run(const std::string& command, std::string_view input = "",
+                          std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+    CommandRun one;
+    one.command = command;
+    one.input = input;
+    one.environment = {{"EBLA_SESSION", "s-1"}};
+    one.output_limit_bytes = limits::kMiB;
+    one.time_limit = limit;
+    one.stop_fd = stop_.get();
+    return run_command(one);
+  }
+
+  UniqueFd stop_{::eventfd(0, EFD_CLOEXEC)};
+};
+
+TEST_F(CommandTest, TextInTextOut) {
+  const std::string input(3'000'000, 'x');
+  EXPECT_EQ(run("wc -c", input), "3000000\n");
+  EXPECT_EQ(run("printf '%s' \"$EBLA_SESSION\""), "s-1");
+  EXPECT_EQ(run("head -c 5", input), "xxxxx") << "it need not read all";
+  EXPECT_EQ(run("printf 'a\\000b'"), std::string("a\0b", 3));
+}
+
+TEST_F(CommandTest, GetsNothingOfOursButThreeDescriptors) {
+  const UniqueFd leak(::open("/dev/null", O_RDONLY));  // not close-on-exec
+  EXPECT_EQ(run("ls /proc/self/fd | tr '\\n' ' '"), "0 1 2 3 ") << "3 is ls's own";
+}
+
+TEST_F(CommandTest, ItsWholeGroupEndsWithIt) {
+  const kit::TempDir folder;
+  // The background process keeps stdout open; the run ends with its leader all the same.
+  const auto text = run("sleep 1000 & echo $! > " + (folder / "pid") + "; echo done");
+  EXPECT_EQ(text, "done\n");
+  pid_t pid = 0;
+  std::ifstream(folder / "pid") >> pid;
+  ASSERT_GT(pid, 0);
+  // It was killed before the run ended; dying takes it a moment.
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::string state = "alive";
+  while (!state.empty() && state.find(") Z ") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), patience) << state;
+    state = read_file("/proc/" + std::to_string(pid) + "/stat", 4096).value_or("");
+  }
+}
+
+TEST_F(CommandTest, TimeAndOutputAreBounded) {
+  EXPECT_EQ(run("sleep 1000", "", std::chrono::milliseconds(200)).error().code, Code::timeout);
+  EXPECT_EQ(run("yes").error().code, Code::too_large);
+  EXPECT_EQ(run("yes >&2", "", std::chrono::milliseconds(300)).error().code, Code::timeout);
+  // Even when it takes no signal that can be ignored.
+  EXPECT_EQ(run("trap '' TERM INT HUP; while :; do :; done", "", std::chrono::milliseconds(200))
+                .error()
+                .code,
+            Code::timeout);
+}
+
+TEST_F(CommandTest, ItsErrorIsItsLastWords) {
+  const auto failed = run("echo first >&2; printf 'the \\033[31mlast\\n\\n' >&2; exit 7");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::io_error);
+  EXPECT_THAT(failed.error().text, HasSubstr("status 7: the \\x1b[31mlast"));
+  EXPECT_THAT(run("exit 1").error().text, HasSubstr("said nothing"));
+  EXPECT_THAT(run("kill -SEGV $$").error().text, HasSubstr("signal 11"));
+}
+
+TEST_F(CommandTest, AStopEndsIt) {
+  const uint64_t one = 1;
+  ASSERT_EQ(::write(stop_.get(), &one, sizeof one), 8);
+  EXPECT_EQ(run("sleep 1000").error().code, Code::unavailable);
+}
+
+}  // namespace
+}  // namespace ebla::daemon

@@ -1,0 +1,165 @@
+// The same conversation in every format: valid after each pass, in both ways to keep the list.
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "tests/daemon/prepare_fixture.h"
+
+namespace ebla::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+// How one format says things.
+struct Speech {
+  std::string_view format;
+  std::string_view member;  // of the body that holds the list
+  std::vector<std::string> lead;
+  std::function<std::string(std::string_view)> user;
+  std::function<std::string(std::string_view)> model;
+  // A call and its result, one message or item each.
+  std::function<std::vector<std::string>(std::string_view id, std::string_view text)> tool;
+};
+
+std::vector<Speech> speeches() {
+  const auto simple = [](std::string_view role) {
+    return [role](std::string_view text) {
+      return fmt::format(R"({{"role":"{}","content":{}}})", role, json_string(text));
+    };
+  };
+  Speech anthropic{"anthropic", "messages", {}, simple("user"), simple("assistant"), {}};
+  anthropic.tool = [](std::string_view id, std::string_view text) {
+    return std::vector<std::string>{blocks("assistant", {tool_use(id)}),
+                                    blocks("user", {tool_result(id, text)})};
+  };
+  Speech openai{"openai",       "messages",          {R"({"role":"system","content":"be brief"})"},
+                simple("user"), simple("assistant"), {}};
+  openai.tool = [](std::string_view id, std::string_view text) {
+    return std::vector<std::string>{
+        fmt::format(R"({{"role":"assistant","content":null,"tool_calls":[{{"id":"{}",)"
+                    R"("type":"function","function":{{"name":"bash","arguments":"{{}}"}}}}]}})",
+                    id),
+        fmt::format(R"({{"role":"tool","tool_call_id":"{}","content":{}}})", id,
+                    json_string(text))};
+  };
+  Speech responses{"responses", "input", {}, simple("user"), simple("assistant"), {}};
+  responses.tool = [](std::string_view id, std::string_view text) {
+    return std::vector<std::string>{
+        fmt::format(R"({{"type":"function_call","call_id":"{}","name":"bash","arguments":"{{}}"}})",
+                    id),
+        fmt::format(R"({{"type":"function_call_output","call_id":"{}","output":{}}})", id,
+                    json_string(text))};
+  };
+  const auto chain = [](std::string_view type) {
+    return [type](std::string_view text) {
+      return fmt::format(R"({{"type":"{}","content":{}}})", type, json_string(text));
+    };
+  };
+  Speech langchain{"langchain",    "messages",  {R"({"type":"system","content":"be brief"})"},
+                   chain("human"), chain("ai"), {}};
+  langchain.tool = [](std::string_view id, std::string_view text) {
+    return std::vector<std::string>{
+        fmt::format(R"({{"type":"ai","content":"","tool_calls":[{{"name":"bash","args":{{}},)"
+                    R"("id":"{}","type":"tool_call"}}]}})",
+                    id),
+        fmt::format(R"({{"type":"tool","tool_call_id":"{}","name":"bash","content":{}}})", id,
+                    json_string(text))};
+  };
+  return {anthropic, openai, responses, langchain};
+}
+
+class PrepareFormatTest : public PrepareFixture {
+ protected:
+  // Runs an agent for some turns; what it last sent.
+  std::vector<std::string> run(const Speech& speech, bool replaces, size_t turns) {
+    store_ = kit::make_model_store(clock_, kUid, kUid);
+    seed_ = 1;  // the same ids of sessions, and so the same paths
+    start();
+    std::vector<std::string> list = speech.lead;
+    std::vector<std::string> sent;
+    for (size_t n = 1; n <= turns; ++n) {
+      list.push_back(speech.user(fmt::format("ask {}: {}", n, kit::prose(800))));
+      for (auto& message : speech.tool(fmt::format("call_{}", n),
+                                       fmt::format("out {}\n{}", n, kit::prose(2'600)))) {
+        list.push_back(message);
+      }
+      const Json reply =
+          must("prepare", fmt::format(R"({{"session":"s","format":"{}","window":20000,)"
+                                      R"("reply":"messages","messages":{}}})",
+                                      speech.format, list_of(list)));
+      EXPECT_TRUE(flag_of(reply, "fits")) << n;
+      EXPECT_EQ(count_of(reply, "breach"), 0u) << n;
+      EXPECT_EQ(reply.find("degraded"), nullptr);
+      actions_ += reply.find("actions")->items.size();
+      sent = messages_of(reply);
+      if (replaces) list = sent;
+      list.push_back(speech.model(fmt::format("answer {}: {}", n, kit::prose(800))));
+    }
+    return sent;
+  }
+  size_t actions_ = 0;
+};
+
+TEST_F(PrepareFormatTest, BothWaysLeadToTheSameValidListInEveryFormat) {
+  for (const Speech& speech : speeches()) {
+    SCOPED_TRACE(speech.format);
+    actions_ = 0;
+    const auto whole = run(speech, false, 30);
+    EXPECT_GT(actions_, 3u);
+    const auto replaced = run(speech, true, 30);
+    EXPECT_EQ(whole, replaced);
+    for (size_t i = 0; i < speech.lead.size(); ++i) {
+      EXPECT_EQ(whole.at(i), to_json(*parse_json(speech.lead[i]))) << "always first";
+    }
+    EXPECT_THAT(whole.at(whole.size() - 3), HasSubstr("ask 30:"));
+    EXPECT_EQ(number_of(*must("stats", "{}").find("prepare"), "breaches"), 0u);
+  }
+}
+
+TEST_F(PrepareFormatTest, AWholeRequestComesBackWithNothingElseChanged) {
+  const std::string before =
+      R"({ "model":"claude-x", "max_tokens" : 1000,"temperature":1.0,"x":[1e2, {"b":1,"a":2}],)"
+      R"("messages":)";
+  const std::string list = list_of({user("go"), blocks("assistant", {tool_use("c")}),
+                                    blocks("user", {tool_result("c", kit::prose(100'000))})});
+  const std::string after = R"(, "stream":true , "n":1152921504606846976 })";
+  auto request = std::make_shared<Request>();
+  const std::string body = before + list + after;
+  request->blobs.push_back({body, {}, body.size()});
+  request->wants_blobs = true;
+  auto answer = send("prepare", R"({"session":"s","reply":"request","request":{"$blob":0}})",
+                     std::move(request));
+  ASSERT_TRUE(answer.result) << answer.result.error().text;
+  const std::string& out = answer.blobs.at(0);
+  EXPECT_TRUE(out.starts_with(before));
+  EXPECT_TRUE(out.ends_with(after));
+  EXPECT_LT(out.size(), 9'000u);
+  EXPECT_TRUE(parse_json(out));
+  EXPECT_EQ(tokens_of(*answer.result, "reserve"), 1'000u);
+}
+
+TEST_F(PrepareFormatTest, WhatTheProviderKeepsIsOnlyLookedAtFresh) {
+  const std::string body = R"({"model":"gpt-x","previous_response_id":"resp_1","input":[)"
+                           R"({"type":"function_call_output","call_id":"c9","output":)" +
+                           json_string(kit::prose(100'000)) + R"(}]})";
+  const Json reply = must("prepare", R"({"session":"s","request":)" + body + "}");
+  EXPECT_EQ(text_of(reply, "format"), "responses");
+  EXPECT_EQ(count_of(reply, "tool_result"), 1u);
+  EXPECT_EQ(count_of(reply, "repair"), 0u);
+}
+
+TEST_F(PrepareFormatTest, DanglingCallsAndEmptyTextsAreSetRight) {
+  const std::vector<std::string> list = {
+      user("go"), blocks("assistant", {tool_use("lost")}), user("never mind"),
+      blocks("assistant", {R"({"type":"text","text":""})", tool_use("live")})};
+  const Json reply = prepare(list);
+  EXPECT_EQ(count_of(reply, "repair"), 2u);
+  const auto out = messages_of(reply);
+  const std::string all = fmt::format("{}", fmt::join(out, "\n"));
+  EXPECT_THAT(all, HasSubstr("[no result: the call was interrupted]"));
+  EXPECT_EQ(messages_of(prepare(list)), out);
+  EXPECT_EQ(messages_of(prepare(out)), out);
+}
+
+}  // namespace
+}  // namespace ebla::daemon

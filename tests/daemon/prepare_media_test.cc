@@ -1,0 +1,104 @@
+// Images: a budget of bytes and a number of them, links to files, one file for equal bytes.
+#include <gmock/gmock.h>
+
+#include "tests/daemon/prepare_fixture.h"
+
+namespace ebla::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+class PrepareMediaTest : public PrepareFixture {
+ protected:
+  static std::string png(size_t bytes, uint64_t seed) {
+    return "\x89PNG\r\n\x1a\n" + kit::random_bytes(bytes - 8, seed);
+  }
+  static std::string image(std::string_view bytes) {
+    return R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":")" +
+           base64(bytes) + R"("}})";
+  }
+  // A turn that shows an image: half of them in results of tools.
+  static void show(std::vector<std::string>& list, size_t n, std::string_view bytes) {
+    if (n % 2 == 0) {
+      list.push_back(blocks("user", {image(bytes), R"({"type":"text","text":"look"})"}));
+      list.push_back(assistant("seen"));
+      return;
+    }
+    const std::string id = fmt::format("shot_{}", n);
+    list.push_back(user("take a picture"));
+    list.push_back(blocks("assistant", {tool_use(id, "screenshot", "{}")}));
+    list.push_back(blocks("user", {fmt::format(R"({{"type":"tool_result","tool_use_id":"{}",)"
+                                               R"("content":[{}]}})",
+                                               id, image(bytes))}));
+    list.push_back(assistant("seen"));
+  }
+  // By a blob: no line is that long.
+  Json prepare_body(const std::string& body, std::string_view more) {
+    auto request = std::make_shared<Request>();
+    request->blobs.push_back({body, {}, body.size()});
+    request->wants_blobs = true;
+    auto answer = send("prepare",
+                       fmt::format(R"({{"session":"s","format":"anthropic","reply":"messages",)"
+                                   R"("messages":{{"$blob":0}}{}}})",
+                                   more),
+                       std::move(request));
+    EXPECT_TRUE(answer.result) << answer.result.error().text;
+    if (!answer.result) return {};
+    out_ = answer.blobs.at(0);
+    return *std::move(answer.result);
+  }
+  std::string out_;  // the new list
+};
+
+TEST_F(PrepareMediaTest, ManyLargeImagesStayWithinTheBudget) {
+  std::vector<std::string> list;
+  for (size_t n = 0; n < 63; ++n) show(list, n, png(1'200'000, n));
+  list.push_back(user("and now"));
+  const std::string body = list_of(list);
+  EXPECT_GT(body.size(), 100'000'000u);
+  must("session.open", R"({"key":"s","settings":{"image_bytes":20000000}})");
+  const Json reply = prepare_body(body, "");
+  EXPECT_LT(out_.size(), 20'000'000u + 100'000u);
+  EXPECT_GT(count_of(reply, "media"), 40u);
+  EXPECT_EQ(count_of(reply, "breach"), 0u);
+  // The first task and the newest stay, the oldest are files.
+  const auto holds = [&](uint64_t seed) {
+    return out_.find(base64(png(1'200'000, seed)).substr(0, 1'000)) != std::string::npos;
+  };
+  EXPECT_TRUE(holds(0));
+  EXPECT_FALSE(holds(1));
+  EXPECT_TRUE(holds(62));
+  const Json& first = action_of(reply, "media");
+  EXPECT_THAT(text_of(first, "path"), HasSubstr("/conversation_history/media/"));
+  EXPECT_THAT(text_of(first, "path"), HasSubstr(".png"));
+  EXPECT_TRUE(file(text_of(first, "path")) == png(1'200'000, 1));
+  // Again: the same bytes, nothing new.
+  const std::string before = out_;
+  EXPECT_TRUE(prepare_body(body, "").find("actions")->items.empty());
+  EXPECT_TRUE(out_ == before);
+}
+
+TEST_F(PrepareMediaTest, AnImageCountsAsAnImageAndGoesToTheHistoryAsALink) {
+  const std::string bytes = png(800'000, 7);
+  std::vector<std::string> list;
+  show(list, 0, bytes);
+  show(list, 1, bytes);
+  for (int n = 0; n < 10; ++n) {
+    list.push_back(user(fmt::format("{} {}", n, kit::prose(1'000))));
+    list.push_back(assistant(fmt::format("{} {}", n, kit::prose(1'000))));
+  }
+  list.push_back(user("now"));
+  const Json reply = prepare_body(list_of(list), R"(,"compact":true)");
+  EXPECT_LT(tokens_of(reply, "before"), 20'000u);
+  EXPECT_EQ(count_of(reply, "summary"), 1u);
+  const std::string text = history();
+  EXPECT_LT(text.size(), 100'000u);
+  const Json media = must("fs.ls", R"({"path":"/conversation_history/media"})");
+  EXPECT_EQ(number_of(media, "total"), 1u) << "one file for equal bytes";
+  const std::string name = text_of(media.find("entries")->items.at(0), "name");
+  EXPECT_EQ(file("/conversation_history/media/" + name), bytes);
+  EXPECT_THAT(text, HasSubstr("/conversation_history/media/" + name));
+}
+
+}  // namespace
+}  // namespace ebla::daemon
