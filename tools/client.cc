@@ -20,8 +20,8 @@
 namespace ebla::tools {
 namespace {
 
-// An answer is read whole; the largest there is, a full page of text, is far below this.
-constexpr size_t kReplyBytes = limits::kParsedRequestBytes;
+// An answer is read whole; the largest there is has a whole request in it.
+constexpr size_t kReplyBytes = limits::kBodyBytes + limits::kRequestLineBytes;
 constexpr size_t kReadBytes = 64 * limits::kKiB;
 
 // Gathers one frame.

@@ -242,4 +242,30 @@ Result<Launched> launch(const std::string& program, std::vector<std::string> wor
   }
 }
 
+Code exit_code(int exit_status) {
+  switch (exit_status) {
+    case kExitUsage:
+      return Code::usage;
+    case kExitNotFound:
+      return Code::file_not_found;
+    case kExitDenied:
+      return Code::permission_denied;
+    case kExitNoSpace:
+      return Code::no_space;
+    case kExitRetry:
+      return Code::unavailable;
+    case kExitCorrupt:
+      return Code::corrupt;
+    default:
+      break;
+  }
+  for (int i = 0; i <= static_cast<int>(Code::not_running); ++i) {
+    const CodeInfo& info = code_info(static_cast<Code>(i));
+    if (info.exit_status == exit_status && exit_status >= kExitStoreLocked) {
+      return info.code;
+    }
+  }
+  return Code::internal_error;
+}
+
 }  // namespace ebla::tools

@@ -43,4 +43,7 @@ struct Launched {
 Result<Launched> launch(const std::string& program, std::vector<std::string> words,
                         const StartLog& log, std::chrono::milliseconds timeout);
 
+// What the exit status of an eblad that did not start means; it keeps its meaning in ours.
+Code exit_code(int exit_status);
+
 }  // namespace ebla::tools

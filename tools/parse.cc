@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schema/base/json.h"
-#include "tools/suggest.h"
+#include "schema/base/suggest.h"
 
 namespace ebla::tools {
 namespace {

@@ -11,6 +11,11 @@
 
 namespace ebla::tools {
 
+bool Output::abandoned() const {
+  pollfd entry{fd_, 0, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & POLLERR) != 0;
+}
+
 Result<void> Output::write(std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd_, text.data(), text.size());

@@ -14,6 +14,8 @@ class Output {
   Output(int fd, bool terminal) : fd_(fd), terminal_(terminal) {}
 
   bool terminal() const { return terminal_; }
+  // Whether it is a pipe that nobody reads any more.
+  bool abandoned() const;
   // Text of our own: tables, messages.
   Result<void> write(std::string_view text);
   // Bytes that somebody else wrote: raw into pipes and files; on a terminal control bytes and

@@ -36,8 +36,54 @@ constexpr std::array kReadOptions = {
 
 constexpr std::array kPathOptions = {kSession};
 
+constexpr std::array kGrepOptions = {
+    kSession,
+    Option{"glob", "GLOB", "only files whose names fit, such as *.log"},
+    Option{"mode", "MODE", "content (default), files or count"},
+    Option{"context", "N", "lines around each hit"},
+    Option{"max-count", "N", "stop after N hits (default: the setting grep_max_count)"},
+    Option{"regex", "", "PATTERN is a regular expression (RE2), not a text"},
+    Option{"ignore-case", "", "upper and lower case are the same"},
+    Option{"after", "PLACE", "go on where a search stopped, as it said"},
+};
+
 constexpr std::array kSessionsOptions = {
     Option{"project", "PATH", "only those of this project"},
+    Option{"close", "KEY", "mark this one as closed; its files stay readable"},
+};
+
+constexpr std::array kPrepareOptions = {
+    Option{"session", "KEY", "id or key of the session; needed"},
+    Option{"window", "N", "tokens of the model's window (default: what is known of the model)"},
+    Option{"model", "M", "the model, where the input names none"},
+    Option{"format", "F", "anthropic, openai, responses or langchain (default: detected)"},
+    Option{"dry-run", "", "store nothing, and print what would be decided"},
+};
+
+constexpr std::array kHistoryOptions = {
+    kSession,
+    Option{"list", "", "show the sections in place of their text"},
+    Option{"section", "N", "print one section"},
+    Option{"message", "N", "print one message, the newest of that number"},
+    Option{"append", "", "append the messages of FILE that the history does not hold"},
+    Option{"format", "F", "format of FILE (default: detected)"},
+};
+
+constexpr std::array kEventsOptions = {
+    Option{"session", "KEY", "only those of this session"},
+    Option{"after", "ID", "those behind this event, oldest first"},
+    Option{"limit", "N", "at most N at once (default 100)"},
+    Option{"follow", "", "go on with those that come"},
+};
+
+constexpr std::array kTryOptions = {
+    Option{"window", "N", "tokens of the model's window (default: what is known of the model)"},
+    Option{"model", "M", "the model, in place of the transcript's"},
+    Option{"brief", "", "the totals alone"},
+    Option{"price-input", "P", "for a million tokens of input (default, an example: 3.00)"},
+    Option{"price-cache-read", "P", "for those read from a cache (default, an example: 0.30)"},
+    Option{"price-cache-write", "P", "for those written to it (default, an example: 3.75)"},
+    Option{"price-output", "P", "for a million tokens of output (default, an example: 15.00)"},
 };
 
 constexpr std::array kVerbs = {
@@ -77,16 +123,45 @@ constexpr std::array kVerbs = {
          0,
          Passing::none,
          run_ping},
-    Verb{"sessions", "", "list the sessions", "Lists the sessions with id, time, key and label.",
+    Verb{"sessions", "", "list the sessions, or close one",
+         "Lists the sessions with id, time, parent, folder, key and label; --close marks one as\n"
+         "closed.",
          kSessionsOptions, 0, Passing::none, run_sessions},
     Verb{"evict", "[FILE]", "put a content away and print what the model should see",
          "Reads FILE, or the standard input, and prints what the model should see in its place,\n"
          "byte for byte: the replacement if it was put away, else the content itself. If anything\n"
          "fails, the content is printed as it came, and the exit status is not 0.",
          kEvictOptions, 1, Passing::filter, run_evict},
+    Verb{"prepare", "[FILE]", "print the request that the model should get",
+         "Reads a request that is about to be sent, or the list of its messages, and prints the\n"
+         "one to send in its place. What was decided goes to the standard error. If anything\n"
+         "fails, what came is printed, and the exit status is not 0.",
+         kPrepareOptions, 1, Passing::filter, run_prepare},
+    Verb{"history", "[FILE]", "show what was said before the summary, or add to it",
+         "Prints the history of a session: whole, one section or one message of it, or the list\n"
+         "of its sections.",
+         kHistoryOptions, 1, Passing::none, run_history},
+    Verb{"events", "", "show what was decided",
+         "Prints one decision a line: id, time, session, what, tokens before and after, path.",
+         kEventsOptions, 0, Passing::none, run_events},
+    Verb{"try", "TRANSCRIPT", "show what Ebla would have saved you",
+         "Replays a transcript of Claude Code or Codex, a request, a list of messages, or one\n"
+         "message a line, on a daemon and store of its own that are gone afterwards, and shows\n"
+         "what would have been put away, and tokens and prices with Ebla and without. All counts\n"
+         "are estimates.",
+         kTryOptions, 1, Passing::none, run_try},
     Verb{"read", "PATH", "print lines of a file",
          "Prints a page of a file of the tree. Where to go on is said on the standard error.",
          kReadOptions, 1, Passing::none, run_read},
+    Verb{"grep", "PATTERN [PATH]", "find the lines that hold a text",
+         "Prints a hit a line, PATH:LINE: first, of a file or of all below a folder (default: all\n"
+         "that the session may see). Notes go to the standard error. Exits with 1 when no line\n"
+         "holds the text.",
+         kGrepOptions, 2, Passing::none, run_grep},
+    Verb{"glob", "PATTERN [PATH]", "find files by name",
+         "Prints the paths that fit a pattern: *.py at any depth, src/**/*.{c,h} from PATH on.\n"
+         "Exits with 1 when there is none.",
+         kPathOptions, 2, Passing::none, run_glob},
     Verb{"ls", "[PATH]", "list a folder",
          "Lists a folder of the tree (default: its root): kind, size, time, name.", kPathOptions, 1,
          Passing::none, run_ls},

@@ -91,7 +91,10 @@ struct Settings {
 
 void row_put_away(const Settings& settings, const WorkFolder& folder);  // P1
 void row_clients(const Settings& settings, const WorkFolder& folder);   // P2
+void row_history(const Settings& settings, const WorkFolder& folder);   // P3
 void row_read(const Settings& settings, const WorkFolder& folder);      // P4, P5
+void row_prepare(const Settings& settings, const WorkFolder& folder);   // P10
+void row_ping(const Settings& settings, const WorkFolder& folder);      // P16
 void row_memory(const Settings& settings, const WorkFolder& folder);    // P17
 void row_notice(const Settings& settings, const WorkFolder& folder);    // P20
 

@@ -122,7 +122,7 @@ std::string offered(const std::string& words, int at) {
 
 TEST(Docs, BashCompletesVerbsAndOptions) {
   EXPECT_EQ(offered("ebla sta", 1), "start status stat stats\n");
-  EXPECT_EQ(offered("ebla --json --socket /s ev", 4), "evict\n");
+  EXPECT_EQ(offered("ebla --json --socket /s evi", 4), "evict\n");
   EXPECT_EQ(offered("ebla help se", 2), "sessions\n");
   EXPECT_EQ(offered("ebla evict --li", 2), "--limit-tokens\n");
   EXPECT_EQ(offered("ebla read --j", 2), "--json\n");

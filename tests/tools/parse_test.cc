@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tools/suggest.h"
+#include "schema/base/suggest.h"
 
 namespace ebla::tools {
 namespace {

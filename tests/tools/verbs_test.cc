@@ -43,7 +43,9 @@ TEST_F(VerbsTest, NotRunningIsStatus3ForEveryVerbThatAsks) {
                                                                                      {"ls"},
                                                                                      {"read", "/x"},
                                                                                      {"stat", "/x"},
-                                                                                     {"evict"}}) {
+                                                                                     {"evict"},
+                                                                                     {"history"},
+                                                                                     {"events"}}) {
     const Ran ran = run(words);
     EXPECT_EQ(ran.status, kExitNotRunning) << words[0];
     EXPECT_THAT(ran.err, AllOf(HasSubstr(path()), HasSubstr("`ebla start`"))) << words[0];
@@ -138,6 +140,74 @@ TEST_F(VerbsTest, ReadWithoutAPathOrWithABadNumberAsksNobody) {
   EXPECT_TRUE(daemon.requests().empty());
 }
 
+TEST_F(VerbsTest, GrepPrintsAHitALineAndNotes) {
+  FakeDaemon daemon(path(), [](const FakeRequest&) {
+    return result(
+        R"({"path":"/","hits":[{"path":"/a\u001b","line":1,"text":"before","context":true},)"
+        R"({"path":"/a\u001b","line":2,"column":3,"text":"the \u001b[1mhit"},)"
+        R"({"path":"/b","line":7,"column":900,"text":"window","text_column":800,"cut":true}],)"
+        R"("count":2,"searched":2,"truncated":true,"timed_out":false,"next":"1:2:3:/b",)"
+        R"("skipped":{"count":1,"files":[{"path":"/c","error":"corrupt"}]}})");
+  });
+  const Ran ran =
+      run({"grep", "hit", "a", "--session", "s", "--glob", "*.log", "--context", "1", "--max-count",
+           "2", "--ignore-case", "--regex", "--mode", "content", "--after", "0:0:0:/a"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out,
+            "/a\\x1b-1-before\n/a\\x1b:2:the \x1b[1mhit\n--\n"
+            "/b:7:[column 900] \u2026window\u2026\n");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--after '1:2:3:/b'"), HasSubstr("/c (corrupt)")));
+  EXPECT_EQ(to_json(daemon.requests()[0].params),
+            R"({"pattern":"hit","path":"/a","session":"s","glob":"*.log","mode":"content",)"
+            R"("after":"0:0:0:/a","context":1,"max_count":2,"regex":true,"ignore_case":true})");
+  Command shown = command({"grep", "hit"});
+  shown.terminal = true;
+  EXPECT_THAT(shown.run().out, HasSubstr("the \\x1b[1mhit\n"));
+  EXPECT_EQ(to_json(daemon.requests()[1].params), R"({"pattern":"hit"})");
+}
+
+TEST_F(VerbsTest, SearchesWithoutAHitHaveTheirStatus) {
+  std::string answer;
+  FakeDaemon daemon(path(), [&answer](const FakeRequest&) { return result(answer); });
+  answer = R"({"hits":[],"count":0,"truncated":false,"timed_out":false,"hint":"x",)"
+           R"("nearest":[{"path":"/a","line":3,"column":0,"text":"like it"}]})";
+  Ran ran = run({"grep", "a.*"});
+  EXPECT_EQ(ran.status, kExitFailure);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--regex"), HasSubstr("/a:3:like it")));
+  EXPECT_EQ(run({"grep", "a", "--json"}).status, kExitFailure);
+  answer = R"({"hits":[],"count":0,"truncated":false,"timed_out":true})";
+  ran = run({"grep", "a"});
+  EXPECT_EQ(ran.status, kExitRetry);
+  EXPECT_THAT(ran.err, HasSubstr("not everything"));
+  answer =
+      R"({"files":[{"path":"/a","lines":3},{"path":"/b"}],"truncated":false,"timed_out":false})";
+  EXPECT_EQ(run({"grep", "a", "--mode", "count"}).out, "/a:3\n/b\n");
+  answer = R"({"entries":[],"total":0,"timed_out":false})";
+  EXPECT_EQ(run({"glob", "*.py"}).status, kExitFailure);
+  EXPECT_EQ(run({"grep"}).status, kExitUsage);
+  EXPECT_EQ(run({"glob"}).status, kExitUsage);
+  EXPECT_EQ(run({"grep", "\xff"}).status, kExitUsage);
+}
+
+TEST_F(VerbsTest, GlobPrintsEveryPage) {
+  FakeDaemon daemon(path(), [](const FakeRequest& request) {
+    const bool first = request.params.find("after")->text.empty();
+    return result(
+        first ? R"({"entries":[{"path":"/a","kind":"directory"}],"total":2,)"
+                R"("timed_out":false,"next":"/b%20"})"
+              : R"({"entries":[{"path":"/b ","kind":"file"}],"total":2,"timed_out":false})");
+  });
+  const Ran ran = run({"glob", "*", "/"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "/a/\n/b \n");
+  EXPECT_EQ(to_json(daemon.requests()[1].params),
+            R"({"pattern":"*","path":"/","after":"/b%20","limit":1000})");
+  const auto json = parse_json(run({"glob", "*", "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->find("entries")->items.size(), 2u);
+}
+
 TEST_F(VerbsTest, ErrorsOfTheDaemonHaveTheirStatus) {
   FakeDaemon daemon(
       path(), [](const FakeRequest&) { return error("file_not_found", "no file /x\x1b]0;\x07"); });
@@ -178,14 +248,23 @@ TEST_F(VerbsTest, SessionsGoesThroughAllPages) {
     const bool first = request.params.find("after") == nullptr;
     return result(first
                       ? R"({"sessions":[{"id":"a-1","key":"k\u0007","label":"","folder":"/f/a-1",)"
-                        R"("created_at":"-"}],"next":"a-1"})"
+                        R"("parent":"b-2","created_at":"-"}],"next":"a-1"})"
                       : R"({"sessions":[{"id":"b-2","key":"","label":"L","folder":"/f/b-2",)"
                         R"("created_at":"-"}]})");
   });
   const Ran ran = run({"sessions", "--project", "/p"});
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("a-1  -        /f/a-1  k\\x07"), HasSubstr("b-2")));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("a-1  -        b-2     /f/a-1  k\\x07"), HasSubstr("b-2")));
   EXPECT_EQ(to_json(daemon.requests()[1].params), R"({"project":"/p","after":"a-1","limit":1000})");
   EXPECT_EQ(parse_json(run({"sessions", "--json"}).out)->find("sessions")->items.size(), 2U);
+}
+
+TEST_F(VerbsTest, SessionsClosesOne) {
+  FakeDaemon daemon(path(),
+                    [](const FakeRequest&) { return result(R"({"id":"a-1","closed":true})"); });
+  EXPECT_THAT(run({"sessions", "--close", "a"}).out, HasSubstr("a-1 is closed"));
+  EXPECT_EQ(daemon.requests()[0].method, "session.close");
+  EXPECT_EQ(to_json(daemon.requests()[0].params), R"({"session":"a"})");
+  EXPECT_EQ(run({"sessions", "--close", "a", "--project", "/p"}).status, kExitUsage);
 }
 
 TEST_F(VerbsTest, StatAndStatsShowEveryMember) {

@@ -1,35 +1,15 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-
 #include "schema/base/json.h"
-#include "schema/base/limits.h"
 #include "schema/model.h"
 #include "tools/content.h"
 #include "tools/places.h"
-#include "tools/text.h"
 #include "tools/verbs/common.h"
+#include "tools/verbs/input.h"
 #include "tools/verbs/verbs.h"
 
 namespace ebla::tools {
 namespace {
-
-Result<UniqueFd> open_source(Call& call) {
-  const auto& operands = call.args.operands;
-  if (operands.empty() || operands.front() == "-") {
-    if (call.streams.in_is_terminal) {
-      call.streams.err.note("ebla: reading from the terminal; end with Ctrl-D\n");
-    }
-    UniqueFd copy(fcntl(call.streams.in, F_DUPFD_CLOEXEC, 0));
-    if (!copy) {
-      return std::unexpected(errno_error(errno, "cannot read the standard input"));
-    }
-    return copy;
-  }
-  return open_file(operands.front(), O_RDONLY);
-}
 
 // The daemon would refuse it too, but as a call that failed, and this is a wrong command line.
 Result<void> check_kind(const Call& call) {
@@ -87,10 +67,7 @@ Result<Answer> ask(const Call& call, const Content& content) {
   } else {
     attachments.fds = {content.file()};
   }
-  // Even a slow disk stores this much in a second.
-  constexpr uint64_t kBytesPerSecond = 4 * limits::kMiB;
-  const std::chrono::seconds more(content.size() / kBytesPerSecond);
-  auto reply = client->call("evict", *params, attachments, Client::kCallTimeout + more);
+  auto reply = client->call("evict", *params, attachments, call_timeout(content.size()));
   if (!reply) {
     return std::unexpected(reply.error());
   }
@@ -121,13 +98,11 @@ Result<void> show(const Answer& answer, const Content& content, Output& out) {
 }  // namespace
 
 Result<int> run_evict(Call& call) {
-  auto source = open_source(call);
-  if (!source) {
-    return std::unexpected(source.error());
+  const auto input = read_input(call);
+  if (!input) {
+    return std::unexpected(input.error());
   }
-  const auto temporary = call.env("TMPDIR");
-  const bool usable = temporary && temporary->starts_with('/');
-  const Content content = Content::read(std::move(*source), usable ? *temporary : "/tmp");
+  const Content& content = *input;
   auto answer = ask(call, content);
   if (!answer) {
     // Nothing was put away, so the caller must still get it.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "schema/base/limits.h"
 #include "tools/places.h"
 #include "tools/text.h"
@@ -27,20 +29,44 @@ void add_rows(Table& table, const Json& page) {
   }
   for (const Json& session : sessions->items) {
     table.row({text_at(session, "id"), format_time(text_at(session, "created_at")),
-               text_at(session, "folder"), text_at(session, "key"), text_at(session, "label")});
+               text_at(session, "parent"), text_at(session, "folder"), text_at(session, "key"),
+               text_at(session, "label")});
   }
+}
+
+Result<int> close_session(Call& call, Client& client) {
+  JsonWriter params;
+  params.begin_object();
+  if (auto added = add_text(params, "session", call.args.find("close"), "--close"); !added) {
+    return std::unexpected(added.error());
+  }
+  params.end_object();
+  auto reply = client.call("session.close", params.take());
+  if (!reply) {
+    return std::unexpected(reply.error());
+  }
+  return call.args.json
+             ? print_json(call, *reply)
+             : print(call, fmt::format("session {} is closed; what it kept stays readable\n",
+                                       text_at(reply->result, "id")));
 }
 
 }  // namespace
 
 Result<int> run_sessions(Call& call) {
+  if (call.args.has("close") && call.args.has("project")) {
+    return fail(Code::usage, "--close names one session, so --project does not go with it");
+  }
   auto client = open_client(call);
   if (!client) {
     return std::unexpected(client.error());
   }
+  if (call.args.has("close")) {
+    return close_session(call, *client);
+  }
   using enum Table::Align;
-  Table table({left, left, left, left, left});
-  table.row({"ID", "CREATED", "FOLDER", "KEY", "LABEL"});
+  Table table({left, left, left, left, left, left});
+  table.row({"ID", "CREATED", "PARENT", "FOLDER", "KEY", "LABEL"});
   Reply whole;
   std::optional<std::string> after;
   do {

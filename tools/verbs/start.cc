@@ -164,33 +164,6 @@ Result<std::optional<Reply>> running(const Call& call) {
   return std::move(*status);
 }
 
-// The daemon's exit status keeps its meaning; anything else is a fault.
-Code code_of(int exit_status) {
-  switch (exit_status) {
-    case kExitUsage:
-      return Code::usage;
-    case kExitNotFound:
-      return Code::file_not_found;
-    case kExitDenied:
-      return Code::permission_denied;
-    case kExitNoSpace:
-      return Code::no_space;
-    case kExitRetry:
-      return Code::unavailable;
-    case kExitCorrupt:
-      return Code::corrupt;
-    default:
-      break;
-  }
-  for (int i = 0; i <= static_cast<int>(Code::not_running); ++i) {
-    const CodeInfo& info = code_info(static_cast<Code>(i));
-    if (info.exit_status == exit_status && exit_status >= kExitStoreLocked) {
-      return info.code;
-    }
-  }
-  return Code::internal_error;
-}
-
 Error start_error(const Launched& ended, const StartLog& log, const Wish& wish, const Host& host,
                   const Environment& env) {
   std::string text = log.news();
@@ -203,7 +176,7 @@ Error start_error(const Launched& ended, const StartLog& log, const Wish& wish, 
   for (const std::string& hint : mount_hints(host, env, wish.mounts, allow_other)) {
     text += "\n" + hint;
   }
-  return {code_of(ended.exit_status), text + "\nits log: " + log.path()};
+  return {exit_code(ended.exit_status), text + "\nits log: " + log.path()};
 }
 
 }  // namespace
