@@ -30,7 +30,7 @@ class PrepareKillTest : public EbladFixture {
 
   static CallAnswer prepare(Client& client, const Conversation& talk) {
     return client.call("prepare",
-                       fmt::format(R"({{"session":"s{}","format":"anthropic","window":8000,)"
+                       fmt::format(R"({{"session":"s{}","format":"anthropic","window":3000,)"
                                    R"("messages":{{"$blob":0}}}})",
                                    talk.number),
                        {list_of(talk.list)});
