@@ -39,8 +39,8 @@ enum class PartKind : uint8_t {
   unknown,      // counted by its serialised size
 };
 
-// What its text counts, and what it is found by. Of a tool call: its arguments, canonical. Of media:
-// the bytes that its base64 stands for.
+// What its text counts, and what it is found by. Of a tool call: its arguments, canonical. Of
+// media: the bytes that its base64 stands for.
 struct PartFacts {
   Hash128 hash;             // XXH3-128 of the decoded text (blocks joined by LF)
   uint64_t bytes = 0;       // of the decoded text
