@@ -89,8 +89,8 @@ void run(const Shared& preparation) {
   }
   const auto seen = services.seen_lists.find(preparation->asked.session.serial);
   if (!preparation->list) {
-    auto list = read_list(seen, context::find_format(preparation->asked.request.format),
-                          preparation->body);
+    auto list =
+        read_list(seen, context::find_format(preparation->asked.request.format), preparation->body);
     if (!list) return refuse(*preparation, std::move(list.error()));
     preparation->list = *std::move(list);
   }
