@@ -21,10 +21,6 @@ PassMap passes_by(std::span<const Pass> passes, Hash128 Pass::* field) {
   return map;
 }
 
-bool is_system(const Message& message) {
-  return message.role == Role::system || message.role == Role::developer;
-}
-
 // A user's text may stand for a medium that became a link.
 bool stands_for(ArtifactKind item, ArtifactKind original) {
   if (item == ArtifactKind::human) {

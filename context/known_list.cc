@@ -44,10 +44,6 @@ class Builder {
   std::optional<size_t> first_task_;
 };
 
-bool is_system(const Message& message) {
-  return message.role == Role::system || message.role == Role::developer;
-}
-
 bool Builder::in_caller_pins(size_t index) const {
   const Message& message = messages_[index];
   return std::ranges::binary_search(caller_pins_, index) && !is_model(message) &&

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "context/ascii.h"
 #include "context/part_text.h"
 #include "context/quote.h"
 #include "context/summary_outcome.h"
@@ -35,19 +36,13 @@ bool any_in(std::string_view text, std::initializer_list<std::string_view> words
                      [text](std::string_view w) { return text.find(w) != text.npos; });
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 std::string string_member(const Json& object, std::string_view name) {
   const Json* value = object.find(name);
   return value != nullptr && value->is(Json::Kind::string) ? value->text : "";
 }
 
 std::optional<FileAction> action_of(std::string_view word) {
-  const std::string name = lower(word);
+  const std::string name = lowered(word);
   if (any_in(name, {"delete", "remove", "unlink"})) return FileAction::deleted;
   if (any_in(name, {"move", "rename"})) return FileAction::moved;
   if (any_in(name, {"edit", "replace", "patch", "update", "insert", "append", "modify"})) {
@@ -60,7 +55,7 @@ std::optional<FileAction> action_of(std::string_view word) {
 }
 
 bool looks_only(std::string_view tool) {
-  const std::string name = lower(tool);
+  const std::string name = lowered(tool);
   return std::any_of(std::begin(kLookingTools), std::end(kLookingTools),
                      [&name](std::string_view w) { return name.find(w) != name.npos; });
 }
@@ -140,7 +135,7 @@ std::string run_text(const Part& call, const Json& arguments, std::string_view r
 }
 
 bool is_done(std::string_view status) {
-  const std::string s = lower(status);
+  const std::string s = lowered(status);
   return any_in(s, {"complete", "done", "finished", "cancel"});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "context/ascii.h"
 #include "context/quote.h"
 #include "context/tokens.h"
 
@@ -18,14 +19,10 @@ constexpr std::array<Outline::Section, Outline::kSections> kTurns = {
 // A line that has to be cut is left out when fewer tokens of it would stay.
 constexpr uint64_t kShortestCut = 8;
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool starts_like(std::string_view text, std::string_view name) {
   return text.size() >= name.size() &&
          std::equal(name.begin(), name.end(), text.begin(),
-                    [](char a, char b) { return lower(a) == lower(b); });
+                    [](char a, char b) { return lowered(a) == lowered(b); });
 }
 
 std::string_view without(std::string_view text, std::string_view characters) {
@@ -60,7 +57,7 @@ std::optional<HeadingLine> heading_of(std::string_view line) {
 
 bool says_nothing(std::string_view line) {
   std::string word;
-  for (char c : without(line, "-*( \t")) word += lower(c);
+  for (char c : without(line, "-*( \t")) word += lowered(c);
   word.resize(word.find_last_not_of(" .)*") + 1);
   return word.empty() || word == "none" || word == "n/a" || word == "nothing" || word == "...";
 }

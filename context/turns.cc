@@ -11,6 +11,10 @@ bool is_request(const Message& message) {
                              [](const Part& part) { return part.kind == PartKind::text; });
 }
 
+bool is_system(const Message& message) {
+  return message.role == Role::system || message.role == Role::developer;
+}
+
 bool has_tools(const Message& message) {
   return std::ranges::any_of(message.parts, [](const Part& part) {
     return part.kind == PartKind::tool_call || part.kind == PartKind::tool_result;

@@ -10,6 +10,8 @@ namespace ebla::context {
 
 // The user speaks, and nothing else stands in the message.
 bool is_request(const Message& message);
+// The host speaks, neither user nor model.
+bool is_system(const Message& message);
 // It holds a call or a result.
 bool has_tools(const Message& message);
 

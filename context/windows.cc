@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "context/ascii.h"
+
 namespace ebla::context {
 namespace {
 
@@ -101,16 +103,6 @@ nova-premier           1000000   32768
 phi-3                   131072    4096
 phi-4                    16384    4096
 )";
-
-char lowered(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return lowered(c); });
-  return out;
-}
 
 // Takes the next word off the front of a line; "" at its end.
 std::string_view next_word(std::string_view& line) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/clusters.h"
 #include "schema/base/limits.h"
 #include "schema/base/utf8.h"
 
@@ -81,16 +82,6 @@ LineText window(std::string_view around, size_t match, size_t length, size_t lim
   return out;
 }
 
-// Bytes at the start that belong to a character which began before.
-size_t broken_start(std::string_view text) {
-  size_t bytes = 0;
-  while (bytes < std::min<size_t>(3, text.size()) &&
-         (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) {
-    ++bytes;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Result<std::string_view> FileBlock::at(uint64_t offset, size_t bytes) {
@@ -122,7 +113,7 @@ Result<LineText> match_text(FileBlock& file, const ScanMatch& match, size_t limi
     whole_end = true;
   }
   if (from > place.line_start) {
-    const size_t broken = broken_start(around);
+    const size_t broken = context::broken_start(around);
     around.remove_prefix(broken);
     from += broken;
   }
