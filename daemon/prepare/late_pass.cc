@@ -24,15 +24,6 @@ std::string fact_name(const Work& work) {
   return fmt::format("late/{}", work.session().serial);
 }
 
-// A plan reckons with what replacements usually cost: it is asked again until it has no more.
-void carry_out(Work& work, const std::function<std::vector<ItemPlan>()>& plan) {
-  while (!work.stopped()) {
-    const auto items = plan();
-    if (items.empty()) return;
-    put_away(work, items);
-  }
-}
-
 // From here on a summary is not made beside: it is due now.
 bool must_be_now(const Work& work) {
   const PrepareRequest& request = work.request();

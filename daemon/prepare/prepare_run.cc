@@ -21,14 +21,6 @@ using context::ItemPlan;
 using context::PartKind;
 using context::WorkingMessage;
 
-void carry_out(Work& work, const std::function<std::vector<ItemPlan>()>& plan) {
-  while (!work.stopped()) {
-    const auto items = plan();
-    if (items.empty()) return;
-    put_away(work, items);
-  }
-}
-
 // Results that the caller wants to go, by their call ids.
 std::vector<ItemPlan> plan_asked(const Work& work) {
   std::vector<ItemPlan> plans;

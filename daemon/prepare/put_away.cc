@@ -244,6 +244,22 @@ void count(Services& services, const EvictionOutcome& outcome, const Item& item)
   counters.item_tokens_out += item.eviction.tokens_after;
 }
 
+// Waits for what was begun: `stored` gets each item that is committed.
+void settle(Work& work, std::span<Item> items,
+            const std::function<void(const Item& item, EvictionOutcome outcome)>& stored) {
+  std::vector<ChangeSet> changes;
+  for (Item& item : items) {
+    auto outcome = item.change.wait(changes);
+    if (!outcome) {
+      discard(work.services.store, item.eviction.content);
+      work.degrade(std::move(outcome.error()));
+      continue;
+    }
+    stored(item, *std::move(outcome));
+  }
+  tell_mounts(work.services, changes);
+}
+
 // The file as the agent sees it, else its path in the tree.
 std::string shown_path(const Work& work, const std::string& path) {
   std::string host = host_path_of(work.services, work.session(), path);
@@ -274,18 +290,18 @@ void put_away(Work& work, std::span<const ItemPlan> plans) {
     begin(work, item);
     items.push_back(std::move(item));
   }
-  std::vector<ChangeSet> changes;
-  for (Item& item : items) {
-    auto outcome = item.change.wait(changes);
-    if (!outcome) {
-      discard(work.services.store, item.eviction.content);
-      work.degrade(std::move(outcome.error()));
-      continue;
-    }
-    count(work.services, *outcome, item);
-    apply(work, item, std::move(outcome->replacement), std::move(outcome->path));
+  settle(work, items, [&](const Item& item, EvictionOutcome outcome) {
+    count(work.services, outcome, item);
+    apply(work, item, std::move(outcome.replacement), std::move(outcome.path));
+  });
+}
+
+void carry_out(Work& work, const std::function<std::vector<ItemPlan>()>& plan) {
+  while (!work.stopped()) {
+    const auto items = plan();
+    if (items.empty()) return;
+    put_away(work, items);
   }
-  tell_mounts(work.services, changes);
 }
 
 bool file_media(Work& work, size_t cut, MediaLinks& links) {
@@ -313,18 +329,10 @@ bool file_media(Work& work, size_t cut, MediaLinks& links) {
       items.push_back(std::move(item));
     }
   }
-  std::vector<ChangeSet> changes;
-  for (Item& item : items) {
-    auto outcome = item.change.wait(changes);
-    if (!outcome) {
-      discard(work.services.store, item.eviction.content);
-      work.degrade(std::move(outcome.error()));
-      continue;
-    }
+  settle(work, items, [&](const Item& item, const EvictionOutcome& outcome) {
     const size_t index = message_of(work.list, item.plan).index;
-    links[{index, item.plan.part}] = shown_path(work, outcome->path);
-  }
-  tell_mounts(work.services, changes);
+    links[{index, item.plan.part}] = shown_path(work, outcome.path);
+  });
   return !work.degraded;
 }
 

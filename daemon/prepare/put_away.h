@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "context/plan.h"
 #include "daemon/prepare/work.h"
@@ -17,6 +18,10 @@ namespace ebla::daemon {
 // not halve it is kept, for good. When the store fails, what it did take is applied and the work is
 // degraded. In a dry run nothing is stored, and the list changes as it would.
 void put_away(Work& work, std::span<const context::ItemPlan> plans);
+
+// Puts away what `plan` says, and asks again until it has no more: a plan reckons with what
+// replacements usually cost.
+void carry_out(Work& work, const std::function<std::vector<context::ItemPlan>()>& plan);
 
 // Media of the first `cut` messages become files; the list is not changed. The link text of each,
 // by message index and part. False: the store failed, the work is degraded.
