@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "daemon/session_service.h"
 #include "schema/path.h"
@@ -33,7 +34,8 @@ bool names_tree(std::string_view path) {
 }
 
 // The longest prefix wins, since a mount may lie below another.
-std::string tree_path(const Services& services, std::string_view given, const Session* session) {
+std::string tree_path(const Services& services, std::string_view given, const Session* session,
+                      std::optional<std::span<const PathAlias>> aliases = std::nullopt) {
   if (names_tree(given)) return std::string(given);
   if (std::string shown = services.mounts.tree_path_of(given); !shown.empty()) return shown;
   size_t best = 0;
@@ -46,9 +48,12 @@ std::string tree_path(const Services& services, std::string_view given, const Se
     }
   };
   if (session != nullptr) consider(session->mount_prefix, "/");
-  if (auto aliases = services.store.path_aliases()) {
-    for (const PathAlias& alias : *aliases) consider(alias.prefix, alias.subtree);
+  std::vector<PathAlias> stored;
+  if (!aliases) {
+    stored = services.store.path_aliases().value_or(std::vector<PathAlias>());
+    aliases = stored;
   }
+  for (const PathAlias& alias : *aliases) consider(alias.prefix, alias.subtree);
   return path;
 }
 
@@ -113,11 +118,12 @@ Result<Found> find_path(const MethodCall& call, std::string_view given,
   return found;
 }
 
-bool lies_in_tree(const Services& services, std::string_view given, const Session& session) {
+bool lies_in_tree(const Services& services, std::string_view given, const Session& session,
+                  std::optional<std::span<const PathAlias>> aliases) {
   if (given.empty() || given.size() > limits::kPathBytes) return false;
   if (given.front() != '/') return false;
   const std::string clean = std::filesystem::path(given).lexically_normal().string();
-  const std::string shown = tree_path(services, clean, &session);
+  const std::string shown = tree_path(services, clean, &session, aliases);
   return names_tree(shown) || is_below(shown, "/.ebla");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,9 @@ Result<Found> find_path(const MethodCall& call, std::string_view given,
 
 // Whether a tool that read this path read something of Ebla's: results or histories, by their path
 // in the tree or on the host.
-bool lies_in_tree(const Services& services, std::string_view given, const Session& session);
+// `aliases`: what the store says of them, where many paths are asked for; else it is asked.
+bool lies_in_tree(const Services& services, std::string_view given, const Session& session,
+                  std::optional<std::span<const PathAlias>> aliases = std::nullopt);
 
 // UTC, to the nanosecond: 2026-01-31T12:34:56.123456789Z.
 std::string time_text(int64_t wall_ns);

@@ -15,6 +15,21 @@ size_t bytes_of(const SeenList& seen) {
   return bytes;
 }
 
+// `format` nullptr: what fits best. A first body is detected and read in one go.
+Result<context::Conversation> read_conversation(const SeenList* seen, const context::Format* format,
+                                                std::string_view body) {
+  if (seen == nullptr) {
+    return format == nullptr ? context::parse_any(body) : format->parse(body);
+  }
+  if (format == nullptr) {
+    auto detected = context::detect_format(body);
+    if (!detected) return std::unexpected(detected.error());
+    format = *detected;
+  }
+  if (seen->format != format) return format->parse(body);
+  return context::parse_after(*format, body, *seen->list.text, *seen->list.conversation);
+}
+
 }  // namespace
 
 std::shared_ptr<const SeenList> ConversationCache::find(SessionId session) {
@@ -53,16 +68,9 @@ Result<ReadList> read_list(const std::shared_ptr<const SeenList>& seen,
                            const context::Format* format, std::shared_ptr<const std::string> body) {
   const bool same_format = seen && (format == nullptr || format == seen->format);
   if (same_format && *seen->list.text == *body) return ReadList{seen->list, seen->format};
-  if (format == nullptr) {
-    auto detected = context::detect_format(*body);
-    if (!detected) return std::unexpected(detected.error());
-    format = *detected;
-  }
-  auto conversation =
-      seen && seen->format == format
-          ? context::parse_after(*format, *body, *seen->list.text, *seen->list.conversation)
-          : format->parse(*body);
+  auto conversation = read_conversation(seen.get(), format, *body);
   if (!conversation) return std::unexpected(conversation.error());
+  format = &context::format_of(conversation->format);
   return ReadList{
       {std::move(body), std::make_shared<context::Conversation>(*std::move(conversation))}, format};
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "context/identity.h"
 #include "context/known.h"
@@ -82,7 +84,8 @@ Hash128 hash_with_originals(const Work& work, const Part& call,
   return xxh3_128(context::canonical_json(out.end_object().take()));
 }
 
-bool own_reader(const Work& work, const Part& result, const Part* call) {
+bool own_reader(const Work& work, const Part& result, const Part* call,
+                std::optional<std::vector<PathAlias>>& aliases) {
   const std::string& tool = result.tool;
   const context::Doors& doors = work.asked.doors;
   if (!tool.empty() && (tool == doors.read_tool || tool == doors.grep_tool)) return true;
@@ -90,7 +93,9 @@ bool own_reader(const Work& work, const Part& result, const Part* call) {
   if (call == nullptr || result.facts.tokens <= limits::kOldResultTokens) return false;
   for (const context::StringArgument& argument : context::string_arguments(work.body(), *call)) {
     const bool path = argument.name == "path" || argument.name == "file_path";
-    if (path && lies_in_tree(work.services, argument.text, work.session())) return true;
+    if (!path) continue;
+    if (!aliases) aliases = work.services.store.path_aliases().value_or(std::vector<PathAlias>());
+    if (lies_in_tree(work.services, argument.text, work.session(), *aliases)) return true;
   }
   return false;
 }
@@ -191,8 +196,9 @@ Result<void> apply_known(Work& work) {
   work.rewound = newest != 0 && newest != work.known_pass;
   const std::vector<uint64_t> pins = pins_of(work);
   input.pinned = pins;
+  std::optional<std::vector<PathAlias>> aliases;  // read once, if a path is asked for
   input.own_reader = [&](const Part& result, const Part* call) {
-    return own_reader(work, result, call);
+    return own_reader(work, result, call, aliases);
   };
   work.list = context::build_list(input);
   count_known(work);
