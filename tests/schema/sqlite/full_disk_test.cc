@@ -181,7 +181,9 @@ TEST_F(SmallDisk, FilledByManyUnitsAtOnce) {
         ++i;
       }
     }
-    EXPECT_GE(kept.size(), 12u) << "half of the disk";
+    // How far it comes depends on when the log is emptied. If never, all is needed twice, beside the
+    // reserve and the low mark, 1/16 of the disk each.
+    EXPECT_GE(kept.size(), 8u) << "a third of the disk";
     EXPECT_EQ(writer->health().name, "no_space");
     while (kept.size() > 4) {
       const Answer removed = remove(*writer, kept.back());
