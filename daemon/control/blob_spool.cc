@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "schema/base/json_text.h"
 #include "schema/base/limits.h"
 
 namespace ebla::daemon {
@@ -49,7 +50,7 @@ void BlobCollector::place(IncomingBlob& incoming) {
     Lease memory(shared_.memory);
     if (memory.grow(static_cast<size_t>(size))) {
       incoming.memory = std::move(memory);
-      incoming.blob.bytes.reserve(static_cast<size_t>(size));
+      incoming.blob.bytes.reserve(static_cast<size_t>(size) + json_text::kReadAhead);
       return;
     }
   }

@@ -7,6 +7,10 @@
 
 namespace ebla::json_text {
 
+// A text that is to be read fast has so much room behind it, whatever stands there: readers look at
+// blocks of this size (simdjson's padding).
+inline constexpr size_t kReadAhead = 64;
+
 // `raw` begins behind the opening quote of a string and may run beyond the closing one. Its bytes
 // are appended to `out`, an escaped lone surrogate as its 3 bytes (WTF-8).
 struct StringEnd {

@@ -14,7 +14,7 @@ inline constexpr uint64_t kGiB = 1024 * kMiB;
 // Control socket.
 inline constexpr size_t kRequestLineBytes = 1 * kMiB;
 inline constexpr size_t kBlobsPerRequest = 64;
-inline constexpr size_t kBlobMemoryBytes = 1 * kMiB;        // a larger blob is spooled to a file
+inline constexpr size_t kBlobMemoryBytes = 8 * kMiB;        // a larger blob is spooled to a file
 inline constexpr size_t kBlobMemoryTotalBytes = 64 * kMiB;  // all blobs, then they are spooled too
 inline constexpr uint64_t kBlobBytes = 64 * kGiB;           // one blob; the disk is the real limit
 inline constexpr size_t kLineTotalBytes = 128 * kMiB;       // all unfinished lines, then `busy`

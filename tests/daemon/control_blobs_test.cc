@@ -86,7 +86,7 @@ TEST_F(ControlBlobsTest, FailedSpoolCostsOneRequest) {
   options_.spool_folder = "/proc/no-such-folder";
   const Running running = start();
   Client client(socket_path());
-  const std::string large(5 * limits::kMiB, '\n');
+  const std::string large(limits::kBlobMemoryBytes + 1, '\n');
   ASSERT_TRUE(
       client.send(request_with_blobs("1", "evict", R"({"content":{"$blob":0}})", {large, large})));
   const Received answer = client.expect();
@@ -103,16 +103,16 @@ TEST_F(ControlBlobsTest, FullDiskIsNoSpace) {
   std::filesystem::create_directory(options_.spool_folder);
   if (::unshare(CLONE_NEWNS) != 0 ||
       ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("tmpfs", options_.spool_folder.c_str(), "tmpfs", 0, "size=2m,mode=700") != 0) {
+      ::mount("tmpfs", options_.spool_folder.c_str(), "tmpfs", 0, "size=10m,mode=700") != 0) {
     GTEST_SKIP() << "a small file system needs the right to mount: " << std::strerror(errno);
   }
   Running running = start();
   Client client(socket_path());
-  const std::string large(8 * limits::kMiB, 'x');
+  const std::string large(limits::kBlobMemoryBytes + 4 * limits::kMiB, 'x');
   const Received answer =
       client.call(request_with_blobs("1", "evict", R"({"content":{"$blob":0}})", {large}));
   EXPECT_EQ(answer.error_name(), "no_space");
-  const std::string fits(limits::kMiB + 5, 'y');
+  const std::string fits(limits::kBlobMemoryBytes + 5, 'y');
   EXPECT_EQ(client.call(request_with_blobs("2", "evict", R"({"content":{"$blob":0}})", {fits}))
                 .error_name(),
             "");
@@ -148,7 +148,8 @@ TEST_F(ControlBlobsTest, UsedUpMemorySpoolsSmallOnesToo) {
     respond(describe(*given));
   });
   const Running running = start(16);
-  const std::string blob(limits::kBlobMemoryBytes, 'b');
+  constexpr size_t kEach = 2 * limits::kMiB;
+  const std::string blob(kEach, 'b');
   std::vector<std::unique_ptr<Client>> clients;
   const std::vector<std::string> blobs(9, blob);
   for (int i = 0; i < 8; ++i) {
@@ -167,7 +168,7 @@ TEST_F(ControlBlobsTest, UsedUpMemorySpoolsSmallOnesToo) {
       spooled += seen.find("spooled")->boolean ? 1u : 0u;
     }
   }
-  EXPECT_EQ(spooled, 8 * 9 - limits::kBlobMemoryTotalBytes / limits::kBlobMemoryBytes);
+  EXPECT_EQ(spooled, 8 * 9 - limits::kBlobMemoryTotalBytes / kEach);
 }
 
 TEST_F(ControlBlobsTest, DescriptorsComeWithTheirRequest) {
