@@ -79,6 +79,7 @@ struct Message {
   Hash128 identity;
   uint64_t tokens = 0;  // window count of all parts and of the frame around them
   std::string id;       // the message's own id, where it has one
+  uint16_t traits = 0;  // what it shows of its format (formats/traits.h); 0: nobody has looked
 };
 
 struct Conversation {

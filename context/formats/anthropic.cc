@@ -56,11 +56,11 @@ class Anthropic final : public FormatBase {
   FormatId id() const override { return FormatId::anthropic; }
 
   int fitness(const Traits& traits) const override {
-    if (!traits.messages || traits.no_role || traits.tool_roles || traits.tool_calls) return 0;
+    if (!traits.messages || traits.has(kNoRole | kToolRole | kToolCalls)) return 0;
     int fit = 10;
     if (traits.whole && !traits.max_tokens) fit -= 5;
-    if (traits.system_roles || traits.url_blocks) fit -= 5;
-    if (traits.tool_blocks || traits.schema_tools) fit += 60;
+    if (traits.has(kSystemRole | kUrlBlock)) fit -= 5;
+    if (traits.has(kToolBlock) || traits.schema_tools) fit += 60;
     if (traits.system) fit += 40;
     if (traits.model.starts_with("claude")) fit += 20;
     return fit;

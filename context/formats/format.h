@@ -63,8 +63,9 @@ class Format {
   // fits two stays valid in both.
   virtual int fitness(const Traits& traits) const = 0;
   virtual Result<Conversation> read(const JsonTree& body) const = 0;
-  // invalid_params with the place of the first fault ("messages[3].content: …").
-  Result<Conversation> parse(std::string_view body) const;
+  // invalid_params with the place of the first fault ("messages[3].content: …"). `behind`: bytes
+  // that may be read behind the body (JsonTree).
+  Result<Conversation> parse(std::string_view body, size_t behind = 0) const;
 
   // The message again with these edits; ascending by part. An image among the blocks of a result
   // stays where a replacement takes the place of its texts.
@@ -99,7 +100,7 @@ const Format* find_format(std::string_view name);
 // invalid_params when none fits.
 Result<const Format*> detect_format(std::string_view body);
 // Both at once, at the cost of parse().
-Result<Conversation> parse_any(std::string_view body);
+Result<Conversation> parse_any(std::string_view body, size_t behind = 0);
 
 // ---- What all formats share.
 
@@ -130,5 +131,8 @@ std::vector<std::string> spliced_messages(std::string_view body, const Conversat
 // are taken over, the rest is read. Same result as parse(), at the cost of what is new.
 Result<Conversation> parse_after(const Format& format, std::string_view body,
                                  std::string_view earlier_body, const Conversation& earlier);
+// The same as parse_any(); `earlier` is of that, too.
+Result<Conversation> parse_any_after(std::string_view body, std::string_view earlier_body,
+                                     const Conversation& earlier);
 
 }  // namespace ebla::context

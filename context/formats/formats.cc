@@ -18,8 +18,9 @@ const std::array<const Format*, 4>& table() {
   return kTable;
 }
 
-Result<const Format*> best_fit(const JsonTree& body) {
-  const Traits traits = traits_of(body);
+}  // namespace
+
+Result<const Format*> best_fit(const Traits& traits) {
   const Format* best = nullptr;
   int best_fit = 0;
   for (const Format* format : table()) {
@@ -35,6 +36,16 @@ Result<const Format*> best_fit(const JsonTree& body) {
       "request: no format is recognised (anthropic, openai, responses, langchain): send the "
       "whole request body, or name the format");
 }
+
+Result<Conversation> read_as(const Format& format, const JsonTree& body,
+                             std::span<const ElementTraits> each) {
+  auto conversation = format.read(body);
+  if (!conversation || conversation->messages.size() != each.size()) return conversation;
+  for (size_t i = 0; i < each.size(); ++i) conversation->messages[i].traits = each[i];
+  return conversation;
+}
+
+namespace {
 
 // Appends a text's decoded bytes: of a string token what it says, of other JSON its canonical text.
 void append_text(std::string& out, std::string_view raw, size_t limit) {
@@ -81,21 +92,23 @@ const Format* find_format(std::string_view name) {
 Result<const Format*> detect_format(std::string_view body) {
   const auto tree = JsonTree::read(body);
   if (!tree) return std::unexpected(tree.error());
-  return best_fit(*tree);
+  std::vector<ElementTraits> each;
+  return best_fit(traits_of(*tree, each));
 }
 
-Result<Conversation> Format::parse(std::string_view body) const {
-  const auto tree = JsonTree::read(body);
+Result<Conversation> Format::parse(std::string_view body, size_t behind) const {
+  const auto tree = JsonTree::read(body, behind);
   if (!tree) return std::unexpected(tree.error());
   return read(*tree);
 }
 
-Result<Conversation> parse_any(std::string_view body) {
-  const auto tree = JsonTree::read(body);
+Result<Conversation> parse_any(std::string_view body, size_t behind) {
+  const auto tree = JsonTree::read(body, behind);
   if (!tree) return std::unexpected(tree.error());
-  const auto format = best_fit(*tree);
+  std::vector<ElementTraits> each;
+  const auto format = best_fit(traits_of(*tree, each));
   if (!format) return std::unexpected(format.error());
-  return (*format)->read(*tree);
+  return read_as(**format, *tree, each);
 }
 
 std::string text_of(std::string_view body, const Part& part) {

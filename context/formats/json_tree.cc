@@ -14,6 +14,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr size_t kShownKeyBytes = 40;  // in the place of a fault
+constexpr size_t kSmallTextBytes = 64 * limits::kKiB;
 constexpr size_t kBytesPerValue = 48;  // what is reserved beforehand
 constexpr char kTooMany[] = "more values than are read";
 
@@ -183,7 +184,8 @@ uint32_t TreeBuilder::read_object(ondemand::value value, uint32_t self, size_t d
 
 }  // namespace
 
-Result<JsonTree> JsonTree::read(std::string_view text) {
+Result<JsonTree> JsonTree::read(std::string_view text, size_t behind) {
+  static_assert(json_text::kReadAhead >= simdjson::SIMDJSON_PADDING);
   if (text.size() > limits::kBodyBytes) {
     return fail(Code::too_large, "the request is larger than 64 MiB: send less at once");
   }
@@ -191,9 +193,17 @@ Result<JsonTree> JsonTree::read(std::string_view text) {
   tree.text_ = text;
   tree.nodes_.reserve(text.size() / kBytesPerValue + 16);
   tree.nodes_.emplace_back();
-  const simdjson::padded_string padded(text);
+  simdjson::padded_string copy;
+  if (behind < json_text::kReadAhead) copy = simdjson::padded_string(text);
+  const simdjson::padded_string_view padded =
+      behind < json_text::kReadAhead
+          ? simdjson::padded_string_view(copy)
+          : simdjson::padded_string_view(text.data(), text.size(), text.size() + behind);
   TreeBuilder builder({padded.data(), padded.size()}, tree.nodes_);
-  ondemand::parser parser;
+  // What a parser takes grows with the text: the one that stays is for the many small ones.
+  thread_local ondemand::parser kept;
+  ondemand::parser large;
+  ondemand::parser& parser = text.size() <= kSmallTextBytes ? kept : large;
   ondemand::document document;
   ondemand::value root;
   simdjson::error_code error = parser.iterate(padded).get(document);
@@ -235,8 +245,9 @@ bool JsonValue::key_is(std::string_view name) const {
   const Span token = key_span();
   if (token.empty()) return false;
   const std::string_view inside = tree_->text_.substr(token.begin + 1, token.size() - 2);
-  if (inside.find('\\') == std::string_view::npos) return inside == name;
-  return key() == name;
+  if (inside == name) return true;
+  // An escape takes more bytes than it says.
+  return inside.size() > name.size() && inside.contains('\\') && key() == name;
 }
 
 JsonValue JsonValue::operator[](std::string_view name) const {

@@ -76,8 +76,9 @@ class JsonValue {
 class JsonTree {
  public:
   // invalid_params with the place of the first fault; too_large above limits::kBodyBytes
-  // or limits::kJsonValues.
-  static Result<JsonTree> read(std::string_view text);
+  // or limits::kJsonValues. `behind`: bytes that may be read behind the text, whatever they say;
+  // with fewer than json_text::kReadAhead the text is copied first.
+  static Result<JsonTree> read(std::string_view text, size_t behind = 0);
 
   std::string_view text() const { return text_; }
   JsonValue root() const { return {this, nodes_.size() > 1 ? 1u : 0u}; }

@@ -125,7 +125,8 @@ class LangChain final : public FormatBase {
   FormatId id() const override { return FormatId::langchain; }
 
   int fitness(const Traits& traits) const override {
-    if (!traits.messages || !traits.chains) return traits.messages && traits.empty ? 1 : 0;
+    if (!traits.messages) return 0;
+    if (!traits.has(kChainType)) return traits.elements == 0 ? 1 : 0;
     return 90;
   }
 

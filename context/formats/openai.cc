@@ -37,13 +37,13 @@ class OpenAi final : public FormatBase {
   FormatId id() const override { return FormatId::openai; }
 
   int fitness(const Traits& traits) const override {
-    if (!traits.messages || traits.no_role) return 0;
+    if (!traits.messages || traits.has(kNoRole)) return 0;
     int fit = 10;
-    if (traits.tool_blocks || traits.schema_tools || traits.item_blocks) fit -= 5;
+    if (traits.has(kToolBlock | kItemBlock) || traits.schema_tools) fit -= 5;
     if (traits.system) fit -= 5;
     if (traits.model.starts_with("gpt")) fit += 20;
-    if (traits.tool_roles || traits.tool_calls) fit += 60;
-    if (traits.system_roles || traits.url_blocks || traits.function_tools) fit += 40;
+    if (traits.has(kToolRole | kToolCalls)) fit += 60;
+    if (traits.has(kSystemRole | kUrlBlock) || traits.function_tools) fit += 40;
     return fit;
   }
 

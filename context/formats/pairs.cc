@@ -1,11 +1,12 @@
 #include "context/formats/pairs.h"
 
 #include <algorithm>
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 
 #include "context/formats/format.h"
+#include "schema/base/hash.h"
 
 namespace ebla::context {
 namespace {
@@ -18,7 +19,7 @@ struct Key {
 };
 struct KeyHash {
   size_t operator()(const Key& key) const {
-    return std::hash<std::string_view>()(key.id) ^ std::hash<std::string_view>()(key.tool);
+    return xxh3_64(key.id) ^ std::hash<std::string_view>()(key.tool);
   }
 };
 
@@ -26,9 +27,18 @@ Key key_of(const Part& part) {
   return {part.call_id, part.call_id.empty() ? std::string_view(part.tool) : std::string_view()};
 }
 
-struct OpenCalls {
-  std::vector<PartAt> open;  // newest last
-  PartAt newest;
+constexpr size_t kNone = SIZE_MAX;
+
+// A call, and the one of the same key before it that was open then.
+struct Call {
+  PartAt at;
+  size_t before = kNone;
+  bool answered = false;
+};
+// Of one key, indexes of calls.
+struct Calls {
+  size_t open = kNone;  // the newest without a result
+  size_t newest = kNone;
 };
 
 const Part& part_at(const Conversation& conversation, PartAt at) {
@@ -46,33 +56,35 @@ bool only_reasoning(const Message& message) {
 
 Pairing pair_calls(const Conversation& conversation) {
   Pairing pairing;
-  std::unordered_map<Key, OpenCalls, KeyHash> calls;
+  std::vector<Call> calls;
+  std::unordered_map<Key, Calls, KeyHash> by_key;
+  by_key.reserve(conversation.messages.size() / 2);
   for (size_t m = 0; m < conversation.messages.size(); ++m) {
     const std::vector<Part>& parts = conversation.messages[m].parts;
     for (size_t p = 0; p < parts.size(); ++p) {
       const Part& part = parts[p];
       if (part.kind == PartKind::tool_call) {
-        OpenCalls& known = calls[key_of(part)];
-        known.newest = {m, p};
-        known.open.push_back(known.newest);
+        Calls& known = by_key[key_of(part)];
+        calls.push_back({.at = {m, p}, .before = known.open});
+        known.open = known.newest = calls.size() - 1;
       } else if (part.kind == PartKind::tool_result) {
-        const auto found = calls.find(key_of(part));
-        if (found == calls.end()) {
+        const auto found = by_key.find(key_of(part));
+        if (found == by_key.end()) {
           pairing.strays.push_back({m, p});
-        } else if (found->second.open.empty()) {
-          pairing.second.push_back({found->second.newest, {m, p}});
+        } else if (found->second.open == kNone) {
+          pairing.second.push_back({calls[found->second.newest].at, {m, p}});
         } else {
-          pairing.pairs.push_back({found->second.open.back(), {m, p}});
-          found->second.open.pop_back();
+          Call& call = calls[found->second.open];
+          pairing.pairs.push_back({call.at, {m, p}});
+          call.answered = true;
+          found->second.open = call.before;
         }
       }
     }
   }
-  for (const auto& [key, known] : calls) {
-    for (PartAt at : known.open) pairing.unanswered.push_back(at);
+  for (const Call& call : calls) {
+    if (!call.answered) pairing.unanswered.push_back(call.at);
   }
-  std::ranges::sort(pairing.unanswered, {},
-                    [](PartAt at) { return std::pair(at.message, at.part); });
   return pairing;
 }
 

@@ -1,6 +1,8 @@
 // Reading a body again that begins like one read before.
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "context/formats/pairs.h"
@@ -48,41 +50,74 @@ size_t resume_at(std::string_view body, size_t end_of_kept) {
   return found ? message : std::string_view::npos;
 }
 
-}  // namespace
+// What a body without its known messages says; nullopt: the full body has to be read.
+using ReadRest = std::function<std::optional<Conversation>(std::string_view rest, size_t kept)>;
 
-Result<Conversation> parse_after(const Format& format, std::string_view body,
-                                 std::string_view earlier_body, const Conversation& earlier) {
+std::optional<Conversation> read_after(std::string_view body, std::string_view earlier_body,
+                                       const Conversation& earlier, const ReadRest& read_rest) {
   const size_t same = common_prefix(body, earlier_body);
   const auto behind = std::ranges::partition_point(
       earlier.messages, [same](const Message& message) { return message.span.end <= same; });
   const auto kept = static_cast<size_t>(behind - earlier.messages.begin());
-  const bool usable = kept > 0 && earlier.format == format.id() &&
-                      body[earlier.list.begin] == '[' && body.size() <= limits::kBodyBytes;
-  const size_t resume =
-      usable ? resume_at(body, earlier.messages[kept - 1].span.end) : std::string_view::npos;
-  if (resume == std::string_view::npos) return format.parse(body);
+  if (kept == 0 || body[earlier.list.begin] != '[' || body.size() > limits::kBodyBytes) return {};
+  const size_t resume = resume_at(body, earlier.messages[kept - 1].span.end);
+  if (resume == std::string_view::npos) return {};
 
-  // The same body without the messages that are known.
   const size_t list_begin = earlier.list.begin;
   std::string rest(body.substr(0, list_begin + 1));
   rest.append(body.substr(resume));
   const size_t by = resume - list_begin - 1;
-  Result<Conversation> read = format.parse(rest);
+  std::optional<Conversation> read = read_rest(rest, kept);
   // A fault is told by the full reading, with its right place. A list that stands elsewhere is read
   // in full too, and one that may be partial for what is in its known messages.
-  const bool partial = read && earlier.partial && !read->partial;
-  if (!read || partial || read->list.begin != list_begin ||
+  if (!read || (earlier.partial && !read->partial) || read->list.begin != list_begin ||
       read->whole_request != earlier.whole_request ||
       read->messages.size() + kept > limits::kMessages) {
-    return format.parse(body);
+    return {};
   }
-  Conversation out = std::move(*read);
-  for (Message& message : out.messages) move_message(message, by);
-  out.list.end += by;
-  out.messages.insert(out.messages.begin(), earlier.messages.begin(), behind);
-  out.shape = earlier.shape;
-  name_results(out);
-  return out;
+  for (Message& message : read->messages) move_message(message, by);
+  read->list.end += by;
+  read->messages.insert(read->messages.begin(), earlier.messages.begin(), behind);
+  read->shape = earlier.shape;
+  name_results(*read);
+  return read;
+}
+
+std::optional<Conversation> value_of(Result<Conversation> read) {
+  if (!read) return {};
+  return *std::move(read);
+}
+
+}  // namespace
+
+Result<Conversation> parse_after(const Format& format, std::string_view body,
+                                 std::string_view earlier_body, const Conversation& earlier) {
+  if (earlier.format != format.id()) return format.parse(body);
+  auto read = read_after(body, earlier_body, earlier, [&](std::string_view rest, size_t) {
+    return value_of(format.parse(rest));
+  });
+  if (!read) return format.parse(body);
+  return *std::move(read);
+}
+
+Result<Conversation> parse_any_after(std::string_view body, std::string_view earlier_body,
+                                     const Conversation& earlier) {
+  const auto read_rest = [&](std::string_view rest, size_t kept) -> std::optional<Conversation> {
+    const auto tree = JsonTree::read(rest);
+    if (!tree) return {};
+    std::vector<ElementTraits> each;
+    Traits traits = traits_of(*tree, each);
+    for (size_t i = 0; i < kept; ++i) {
+      if (earlier.messages[i].traits == 0) return {};
+      traits.elements |= earlier.messages[i].traits;
+    }
+    const auto format = best_fit(traits);
+    if (!format || (*format)->id() != earlier.format) return {};
+    return value_of(read_as(**format, *tree, each));
+  };
+  auto read = read_after(body, earlier_body, earlier, read_rest);
+  if (!read) return parse_any(body);
+  return *std::move(read);
 }
 
 }  // namespace ebla::context

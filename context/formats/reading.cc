@@ -176,16 +176,24 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
     part.error = answer.error;
     part.provider_side = answer.provider_side;
   }
-  joined_.clear();
   std::vector<Span> texts;
+  joined_.clear();
+  std::string_view text;  // a first string as it stands, else all in joined_
   const auto add = [&](const JsonValue& token) {
-    if (!texts.empty()) joined_.push_back('\n');
+    const bool first = texts.empty();
     texts.push_back(token.span());
+    if (first && token.is_string()) {
+      text = token.text(first_);
+      return;
+    }
+    if (joined_.empty()) joined_ = text;
+    if (!first) joined_.push_back('\n');
     if (token.is_string()) {
       joined_ += token.text(scratch_);
     } else {
       append_canonical(joined_, token, kCacheMark);
     }
+    text = joined_;
   };
   const auto add_block = [&](const JsonValue& item) {
     if (const auto tokens = result_texts(item)) {
@@ -203,7 +211,7 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
   }
   Part& part = message.parts[index];
   part.texts = std::move(texts);
-  part.facts = measure_part(joined_);
+  part.facts = measure_part(text);
 }
 
 void PartReader::finish(Message& message) {

@@ -51,6 +51,7 @@ class PartReader {
 
   std::string scratch_;
   std::string joined_;
+  std::string first_;
 };
 
 // The text token of a block that is plain text in some format; absent: it is none.

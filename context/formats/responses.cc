@@ -111,10 +111,10 @@ class Responses final : public FormatBase {
   FormatId id() const override { return FormatId::responses; }
 
   int fitness(const Traits& traits) const override {
-    if (!traits.input || traits.chains || traits.tool_calls || traits.tool_roles) return 0;
+    if (!traits.input || traits.has(kChainType | kToolCalls | kToolRole)) return 0;
     int fit = 5;
     if (traits.whole) fit += 80;
-    if (traits.items || traits.item_blocks) fit += 60;
+    if (traits.has(kItemType | kItemBlock)) fit += 60;
     return fit;
   }
 

@@ -53,6 +53,12 @@ std::string json_string(std::string_view text);
 std::string json_object(
     std::initializer_list<std::pair<std::string_view, std::string_view>> members);
 
+// The format that fits best; invalid_params: none.
+Result<const Format*> best_fit(const Traits& traits);
+// A list that is read and what each of its elements shows.
+Result<Conversation> read_as(const Format& format, const JsonTree& body,
+                             std::span<const ElementTraits> each);
+
 const Format& anthropic_format();
 const Format& openai_format();
 const Format& responses_format();

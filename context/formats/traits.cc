@@ -17,48 +17,47 @@ constexpr std::array<std::string_view, 6> kItemBlocks = {
     "input_text", "output_text", "input_image", "input_file", "refusal", "summary_text"};
 constexpr std::array<std::string_view, 3> kUrlBlocks = {"image_url", "input_audio", "file"};
 
-void look_at_block(const JsonValue& block, Traits& traits) {
+ElementTraits traits_of_block(const JsonValue& block) {
   std::string scratch;
   const std::string_view type = block["type"].text(scratch);
   if (type == "tool_use" || type == "thinking" || type == "redacted_thinking" ||
       type.ends_with("tool_result") || type.ends_with("_tool_use") || block["source"].is_object()) {
-    traits.tool_blocks = true;
-  } else if (one_of(type, kItemBlocks)) {
-    traits.item_blocks = true;
-  } else if (one_of(type, kUrlBlocks)) {
-    traits.url_blocks = true;
+    return kToolBlock;
   }
+  if (one_of(type, kItemBlocks)) return kItemBlock;
+  return one_of(type, kUrlBlocks) ? kUrlBlock : 0;
 }
 
-void look_at_element(const JsonValue& element, Traits& traits) {
+ElementTraits traits_of_element(const JsonValue& element) {
   std::string scratch;
-  traits.empty = false;
+  ElementTraits traits = 0;
   const JsonValue role = element["role"];
   if (role.is_string()) {
-    traits.roles = true;
+    traits |= kRole;
     const std::string_view name = role.text(scratch);
-    if (name == "tool" || name == "function") traits.tool_roles = true;
-    if (name == "system" || name == "developer") traits.system_roles = true;
+    if (name == "tool" || name == "function") traits |= kToolRole;
+    if (name == "system" || name == "developer") traits |= kSystemRole;
     if (element["tool_calls"].is_list() || element["function_call"].is_object()) {
-      traits.tool_calls = true;
+      traits |= kToolCalls;
     }
   } else {
-    traits.no_role = true;
+    traits |= kNoRole;
     const std::string_view type = element["type"].text(scratch);
     if (one_of(type, kChainTypes) || element["lc"]) {
-      traits.chains = true;
+      traits |= kChainType;
     } else if (!type.empty()) {
-      traits.items = true;
+      traits |= kItemType;
     }
   }
   const JsonValue content = element["content"];
-  if (!content.is_list()) return;
-  for (const JsonValue& block : content) look_at_block(block, traits);
+  if (!content.is_list()) return traits;
+  for (const JsonValue& block : content) traits |= traits_of_block(block);
+  return traits;
 }
 
 }  // namespace
 
-Traits traits_of(const JsonTree& body) {
+Traits traits_of(const JsonTree& body, std::vector<ElementTraits>& each) {
   Traits traits;
   const JsonValue root = body.root();
   JsonValue list = root;
@@ -77,9 +76,11 @@ Traits traits_of(const JsonTree& body) {
   } else if (root.is_list()) {
     traits.messages = traits.input = true;
   }
-  if (list.is_string()) traits.empty = false;
   if (!list.is_list()) return traits;
-  for (const JsonValue& element : list) look_at_element(element, traits);
+  for (const JsonValue& element : list) {
+    each.push_back(traits_of_element(element));
+    traits.elements |= each.back();
+  }
   return traits;
 }
 

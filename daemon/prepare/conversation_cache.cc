@@ -17,16 +17,14 @@ size_t bytes_of(const SeenList& seen) {
 
 // `format` nullptr: what fits best. A first body is detected and read in one go.
 Result<context::Conversation> read_conversation(const SeenList* seen, const context::Format* format,
-                                                std::string_view body) {
+                                                const std::string& body) {
   if (seen == nullptr) {
-    return format == nullptr ? context::parse_any(body) : format->parse(body);
+    const size_t behind = body.capacity() - body.size();
+    return format == nullptr ? context::parse_any(body, behind) : format->parse(body, behind);
   }
   if (format == nullptr) {
-    auto detected = context::detect_format(body);
-    if (!detected) return std::unexpected(detected.error());
-    format = *detected;
+    return context::parse_any_after(body, *seen->list.text, *seen->list.conversation);
   }
-  if (seen->format != format) return format->parse(body);
   return context::parse_after(*format, body, *seen->list.text, *seen->list.conversation);
 }
 

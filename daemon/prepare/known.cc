@@ -91,6 +91,8 @@ bool own_reader(const Work& work, const Part& result, const Part* call,
   if (!tool.empty() && (tool == doors.read_tool || tool == doors.grep_tool)) return true;
   // A small result needs no exemption.
   if (call == nullptr || result.facts.tokens <= limits::kOldResultTokens) return false;
+  // Most calls name no path: they need not be read.
+  if (!call->arguments.of(work.body()).contains("path")) return false;
   for (const context::StringArgument& argument : context::string_arguments(work.body(), *call)) {
     const bool path = argument.name == "path" || argument.name == "file_path";
     if (!path) continue;

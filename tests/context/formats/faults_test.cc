@@ -80,6 +80,12 @@ TEST(Faults, DamagedBodies) {
     const auto all = format.parse(body);
     const auto on = parse_after(format, body, before, *format.parse(before));
     ASSERT_EQ(all.has_value(), on.has_value()) << body;
+    const auto detected = parse_any(body);
+    const auto detected_on = parse_any_after(body, before, *parse_any(before));
+    ASSERT_EQ(detected.has_value(), detected_on.has_value()) << body;
+    if (detected) {
+      ASSERT_EQ(detected->format, detected_on->format) << body;
+    }
     // What one reader of JSON takes the other takes too.
     if (parse_json(body).has_value()) {
       EXPECT_TRUE(JsonTree::read(body)) << body;

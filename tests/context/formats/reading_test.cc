@@ -1,5 +1,8 @@
 // What each format's bodies say, and that one conversation is the same in all of them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "context/formats/format.h"
 #include "context/identity.h"
@@ -135,4 +138,36 @@ TEST(Formats, ReplacedResultKeepsAllElse) {
 }
 
 }  // namespace
+// What names the format may come late, and may go again.
+TEST(Reading, AListThatGoesOnIsDetectedByAllOfIt) {
+  const auto list = [](std::string_view tail) {
+    return fmt::format(R"({{"max_tokens":9,"messages":[{{"role":"user","content":"a"}},)"
+                       R"({{"role":"assistant","content":"b"}}{}]}})",
+                       tail);
+  };
+  const std::string plain = list("");
+  const std::string chat =
+      list(R"(,{"role":"user","content":"c"},{"role":"tool","tool_call_id":"1","content":"d"})");
+  const std::string blocks =
+      list(R"(,{"role":"user","content":[{"type":"tool_result","tool_use_id":"1"}]})");
+  const std::string models = R"({"model":"gpt-5",)" + chat.substr(1);
+  const std::vector<std::string> bodies = {plain, chat, blocks, models};
+  std::set<FormatId> seen;
+  for (const std::string& before : bodies) {
+    const auto earlier = parse_any(before);
+    ASSERT_TRUE(earlier);
+    for (const std::string& after : bodies) {
+      const auto on = parse_any_after(after, before, *earlier);
+      ASSERT_TRUE(on);
+      EXPECT_EQ(on->format, parse_any(after)->format) << before << "\n" << after;
+      seen.insert(on->format);
+      // The next one knows of the messages that this one took over.
+      const auto next = parse_any_after(chat, after, *on);
+      ASSERT_TRUE(next);
+      EXPECT_EQ(next->format, FormatId::openai);
+    }
+  }
+  EXPECT_GE(seen.size(), 2u);
+}
+
 }  // namespace ebla::context
