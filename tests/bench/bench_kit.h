@@ -71,6 +71,8 @@ class Samples {
 
 double seconds(const std::function<void()>& work);
 uint64_t anonymous_bytes(pid_t pid);  // RssAnon
+// Of a process, all its threads: what a busy machine does not lengthen.
+double processor_seconds(pid_t pid);
 
 struct Row {
   std::string number, metric, measured, floor, ratio, target;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "context/scan.h"
+#include "context/tokens.h"
 #include "schema/base/hash.h"
 #include "schema/base/json.h"
 #include "schema/base/utf8.h"
@@ -27,6 +28,11 @@ void scan(benchmark::State& state, const std::string& text) {
     scan.finish();
     benchmark::DoNotOptimize(scan.sums().class_sum);
   }
+  report(state, text);
+}
+
+void tokens(benchmark::State& state, const std::string& text) {
+  for (auto _ : state) benchmark::DoNotOptimize(context::estimate_tokens(text));
   report(state, text);
 }
 
@@ -64,6 +70,9 @@ const std::string chinese = kit::chinese(kCharacters / 3);
 BENCHMARK_CAPTURE(scan, rows, rows);
 BENCHMARK_CAPTURE(scan, one_line, line);
 BENCHMARK_CAPTURE(scan, chinese, chinese);
+BENCHMARK_CAPTURE(tokens, rows, rows);
+BENCHMARK_CAPTURE(tokens, one_line, line);
+BENCHMARK_CAPTURE(tokens, chinese, chinese);
 BENCHMARK_CAPTURE(hash, rows, rows);
 BENCHMARK_CAPTURE(validate, rows, rows);
 BENCHMARK_CAPTURE(validate, chinese, chinese);
