@@ -14,13 +14,6 @@ uint64_t sum_of(const std::vector<WorkingMessage>& messages) {
   return sum;
 }
 
-// The new count of a part, and with it of its message.
-void count_part(WorkingMessage& message, WorkingPart& part, uint64_t tokens) {
-  message.tokens -= std::min(message.tokens, part.tokens);
-  message.tokens += tokens;
-  part.tokens = tokens;
-}
-
 }  // namespace
 
 uint64_t WorkingList::counted() const {
@@ -29,6 +22,12 @@ uint64_t WorkingList::counted() const {
   const double scaled = std::ceil(static_cast<double>(raw) * ratio - 1e-6);
   const double total = scaled + static_cast<double>(correction);
   return total > 0 ? static_cast<uint64_t>(total) : 0;
+}
+
+void count_part(WorkingMessage& message, WorkingPart& part, uint64_t tokens) {
+  message.tokens -= std::min(message.tokens, part.tokens);
+  message.tokens += tokens;
+  part.tokens = tokens;
 }
 
 void replace_part(WorkingMessage& message, size_t part, std::string text, std::string path,

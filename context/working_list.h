@@ -80,6 +80,8 @@ void replace_part(WorkingMessage& message, size_t part, std::string text, std::s
                   uint64_t tokens);
 void replace_argument(WorkingMessage& message, size_t part, std::string_view argument,
                       std::string text, std::string path, uint64_t tokens);
+// The new count of a part, and with it of its message.
+void count_part(WorkingMessage& message, WorkingPart& part, uint64_t tokens);
 // It stays for good: planners pass it over. An argument by its name, "" the part.
 void keep_part(WorkingMessage& message, size_t part, std::string_view argument);
 // An item is replaced only if that at least halves it; both by size rule.

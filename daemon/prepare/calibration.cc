@@ -13,7 +13,7 @@
 namespace ebla::daemon {
 namespace {
 
-constexpr std::string_view kRevisionPrefix = "r1-";
+constexpr std::string_view kRevisionPrefix = "r2-";
 constexpr size_t kHashDigits = 32;
 // Weight of the newest report in a model's ratio.
 constexpr double kNewestWeight = 0.3;
@@ -24,16 +24,31 @@ constexpr double kRatioUnit = 1'000'000;  // a ratio is stored as a whole number
 struct Revision {
   std::string chain;  // hex
   uint64_t raw = 0;   // tokens
+  uint64_t pass = 0;  // id of the pass in front of it; 0: none
 };
+
+// A whole number at the front, taken off.
+std::optional<uint64_t> take_number(std::string_view& text) {
+  uint64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
 
 std::optional<Revision> parse_revision(std::string_view text) {
   if (!text.starts_with(kRevisionPrefix)) return std::nullopt;
   text.remove_prefix(kRevisionPrefix.size());
   if (text.size() < kHashDigits + 2 || text[kHashDigits] != '-') return std::nullopt;
-  Revision revision{std::string(text.substr(0, kHashDigits)), 0};
+  Revision revision{std::string(text.substr(0, kHashDigits))};
   text.remove_prefix(kHashDigits + 1);
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), revision.raw);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const auto raw = take_number(text);
+  if (!raw || !text.starts_with('-')) return std::nullopt;
+  text.remove_prefix(1);
+  const auto pass = take_number(text);
+  if (!pass || !text.empty()) return std::nullopt;
+  revision.raw = *raw;
+  revision.pass = *pass;
   return revision;
 }
 
@@ -79,9 +94,10 @@ double learn_ratio(Work& work, double ratio, bool known) {
       std::clamp(static_cast<double>(usage->input) / static_cast<double>(revision->raw),
                  limits::kRatioLow, limits::kRatioHigh);
   ratio = known ? ratio + kNewestWeight * (reported - ratio) : reported;
+  const auto parts = static_cast<uint64_t>(std::lround(ratio * kRatioUnit));
+  ratio = static_cast<double>(parts) / kRatioUnit;  // as the next call will read it
   if (work.request().dry_run) return ratio;
-  write_fact(work.services, ratio_name(work),
-             join_numbers({static_cast<uint64_t>(std::lround(ratio * kRatioUnit))}));
+  write_fact(work.services, ratio_name(work), join_numbers({parts}));
   write_fact(work.services, name,
              fmt::format("{} {} {}", usage->revision, usage->input, usage->output));
   return ratio;
@@ -96,27 +112,27 @@ std::optional<ReportedUsage> newest_usage(const Work& work) {
                        number_field(*stored, 2)};
 }
 
-// With a report for a list that this one begins with: the total is what was reported, and our count
-// of what came after.
+// With a report for a list that this one begins with, and the same pass in front: what was counted
+// for it then was wrong by so many tokens. What has been put away since, and what came after, is as
+// we count it.
 void correct_count(Work& work) {
   const auto usage = newest_usage(work);
   const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
-  if (!revision || usage->input == 0) return;
+  if (!revision || usage->input == 0 || revision->pass != work.known_pass) return;
   const auto& messages = work.list.messages;
   const auto last = std::ranges::find_if(messages, [&](const context::WorkingMessage& message) {
     return message.chain.hex() == revision->chain;
   });
   if (last == messages.end()) return;
-  uint64_t after = 0;
-  bool output = usage->output > 0;  // what the model then said was reported too
-  for (auto at = last + 1; at != messages.end(); ++at) {
-    output = output && context::is_model(*at->message);
-    if (!output) after += at->tokens;
+  uint64_t counted = revision->raw;
+  // What the model then said was reported too.
+  for (auto at = last + 1; usage->output > 0 && at != messages.end(); ++at) {
+    if (!context::is_model(*at->message)) break;
+    counted += at->tokens;
   }
-  const double total = static_cast<double>(usage->input + usage->output) +
-                       std::ceil(static_cast<double>(after) * work.list.ratio);
-  const double counted = std::ceil(static_cast<double>(tokens_of(work.list)) * work.list.ratio);
-  work.list.correction = static_cast<int64_t>(total - counted);
+  const double ours = std::ceil(static_cast<double>(counted) * work.list.ratio);
+  work.list.correction =
+      static_cast<int64_t>(static_cast<double>(usage->input + usage->output) - ours);
 }
 
 struct Window {
@@ -187,7 +203,8 @@ uint64_t raw_count(const context::WorkingList& list) {
 }
 
 std::string revision_of(const Work& work) {
-  return fmt::format("{}{}-{}", kRevisionPrefix, last_chain(work).hex(), tokens_of(work.list));
+  return fmt::format("{}{}-{}-{}", kRevisionPrefix, last_chain(work).hex(), tokens_of(work.list),
+                     work.known_pass);
 }
 
 }  // namespace ebla::daemon

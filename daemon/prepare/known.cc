@@ -84,6 +84,23 @@ Hash128 hash_with_originals(const Work& work, const Part& call,
   return xxh3_128(context::canonical_json(out.end_object().take()));
 }
 
+// The arguments as they stand now, counted as whoever gets them back will count them.
+uint64_t standing_tokens(const Work& work, const Part& call, const context::WorkingPart& working) {
+  const Json arguments = context::arguments_value(work.body(), call);
+  JsonWriter out;
+  out.begin_object();
+  for (const auto& [name, value] : arguments.members) {
+    const auto at = std::ranges::find(working.arguments, name, &context::WorkingArgument::name);
+    out.key(name);
+    if (at != working.arguments.end() && !at->text.empty()) {
+      out.string(at->text);
+    } else {
+      out.raw(to_json(value));
+    }
+  }
+  return context::estimate_tokens(context::canonical_json(out.end_object().take()));
+}
+
 bool own_reader(const Work& work, const Part& result, const Part* call,
                 std::optional<std::vector<PathAlias>>& aliases) {
   const std::string& tool = result.tool;
@@ -159,6 +176,17 @@ void count_known(Work& work) {
 
 }  // namespace
 
+void recount_call(const Work& work, context::WorkingMessage& message, size_t part) {
+  const Part& call = message.message->parts[part];
+  context::WorkingPart& working = message.parts[part];
+  const bool replaced =
+      std::ranges::any_of(working.arguments, [](const context::WorkingArgument& argument) {
+        return argument.replaced && !argument.text.empty();
+      });
+  if (!replaced || call.free_form) return;
+  context::count_part(message, working, standing_tokens(work, call, working));
+}
+
 Result<void> apply_known(Work& work) {
   if (auto fits = check_indexes(work); !fits) return fits;
   repair(work);
@@ -203,6 +231,11 @@ Result<void> apply_known(Work& work) {
     return own_reader(work, result, call, aliases);
   };
   work.list = context::build_list(input);
+  for (auto* messages : {&work.list.pins, &work.list.messages}) {
+    for (context::WorkingMessage& message : *messages) {
+      for (size_t p = 0; p < message.parts.size(); ++p) recount_call(work, message, p);
+    }
+  }
   count_known(work);
   return {};
 }

@@ -108,6 +108,8 @@ void late_pass(Work& work) {
   }
   // A summary that is asked for or being made comes before a clip.
   if (work.stopped() || work.offer || work.summary_begun) return;
+  // What the pass left of the rest is what the budget of the turn goes by from now on.
+  carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
   if (request.overflow || !context::fits(work.list, work.room)) clip(work);
   remember(work);
 }

@@ -12,6 +12,7 @@
 #include "context/names.h"
 #include "context/tokens.h"
 #include "daemon/content_intake.h"
+#include "daemon/prepare/known.h"
 #include "daemon/session_service.h"
 #include "daemon/wait_for.h"
 
@@ -24,6 +25,9 @@ using context::Part;
 using context::WorkingMessage;
 
 constexpr size_t kExtensionBytes = 8;
+// What stands for the call's id where a medium is filed for a history. Nothing in a list is asked
+// for under it: the same picture, shown again later, stays in the list.
+constexpr std::string_view kForHistory = "history";
 
 // An item on its way into the store.
 struct Item {
@@ -222,6 +226,7 @@ void apply(Work& work, const Item& item, std::string text, std::string path) {
   if (item.plan.kind == ArtifactKind::argument) {
     context::replace_argument(message, item.plan.part, item.plan.argument, std::move(text),
                               std::move(path), tokens);
+    recount_call(work, message, item.plan.part);
   } else {
     context::replace_part(message, item.plan.part, std::move(text), std::move(path), tokens);
   }
@@ -325,6 +330,7 @@ bool file_media(Work& work, size_t cut, MediaLinks& links) {
         work.degrade(std::move(goes.error()));
         break;
       }
+      item.eviction.call_id = kForHistory;
       begin(work, item);
       items.push_back(std::move(item));
     }
