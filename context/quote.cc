@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "context/clusters.h"
+#include "context/open_marks.h"
 #include "context/terminal_text.h"
 #include "context/texts.h"
 #include "context/tokens.h"
@@ -111,7 +112,12 @@ std::string one_line(std::string_view text, size_t characters) {
   }
   const std::string_view start = first_characters(joined, characters);
   if (whole && start.size() == joined.size()) return joined;
-  return std::string(start) + texts::kCut;
+  return cut_off(joined, start);
+}
+
+std::string cut_off(std::string_view whole, std::string_view start) {
+  const std::string closing = closing_marks(whole, start);
+  return std::string(start) + texts::kCut + closing;
 }
 
 std::string_view first_characters(std::string_view text, size_t characters) {

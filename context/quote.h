@@ -20,8 +20,12 @@ std::string quoted(std::string_view text);
 // What a terminal would show in the end, line by line: strict UTF-8, no control byte but TAB and
 // LF. A text without any of that comes back as it is.
 std::string clean_text(std::string_view text);
-// The same on one line: runs of white space are one space; at most so many code points, then "…".
+// The same on one line: runs of white space are one space; at most so many code points, then "…"
+// and what `cut_off` closes.
 std::string one_line(std::string_view text, size_t characters);
+// `start`, with which the line `whole` begins, for a place of its own: "…" behind it, and the
+// quotation marks and backticks that it opens and `whole` closes later are closed.
+std::string cut_off(std::string_view whole, std::string_view start);
 
 // Starts of a valid text, cut where a reader sees a character end.
 std::string_view first_characters(std::string_view text, size_t characters);
