@@ -34,14 +34,19 @@ uint64_t cap_of(const SummaryInput& input) {
   return input.max_tokens == 0 ? limits::kSummaryTokens : input.max_tokens;
 }
 
+// A text of several lines, cut with a mark.
+std::string shortened(const std::string& text, uint64_t max_tokens) {
+  const std::string_view start = first_tokens(text, max_tokens);
+  return start.size() == text.size() ? text : std::string(start) + texts::kCut;
+}
+
 std::string section(std::string_view title, std::string_view text, uint64_t max_tokens) {
-  const std::string clean = clean_text(text);
-  std::string_view start = first_tokens(clean, max_tokens);
-  if (start.ends_with('\n')) start.remove_suffix(1);
+  std::string clean = shortened(clean_text(text), max_tokens);
+  if (clean.ends_with('\n')) clean.pop_back();
   std::string out;
-  if (start.empty()) return out;
+  if (clean.empty()) return out;
   out += title;
-  append_fenced(out, "", start);
+  append_fenced(out, "", clean);
   return out;
 }
 
@@ -54,7 +59,7 @@ std::string pinned_reference(const SummaryInput& input, uint64_t max_tokens) {
   for (TranscriptEntry entry : transcript_of(input.body, pinned, input.excerpt)) {
     const uint64_t used = estimate_tokens(out) + estimate_tokens(entry.label) + kFrameTokens;
     if (used >= max_tokens) break;
-    entry.text = first_tokens(entry.text, max_tokens - used);
+    entry.text = shortened(entry.text, max_tokens - used);
     append_entry(out, entry);
   }
   return out;

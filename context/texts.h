@@ -83,6 +83,8 @@ inline constexpr char kEmpty[] = "[empty]";
 inline constexpr std::array<std::string_view, 7> kSummaryHeadings = {
     "Goal", "Constraints", "Done", "Open", "Decisions", "Files and artifacts", "Next steps"};
 inline constexpr char kNothing[] = "- none";
+// Where items of a section were left out.
+inline constexpr char kMoreItems[] = "- \u2026 more in the file";
 // {tokens}
 inline constexpr char kSummaryAsk[] =
     "Summarise the conversation so far. The summary will stand in place of its older messages: "

@@ -56,6 +56,20 @@ TEST(SummaryRequest, PinsAndFocusAreInItAndMediaAreNot) {
   EXPECT_TRUE(has(summary_request(input, {}).prompt, "image: image/png"));
 }
 
+TEST(SummaryRequest, WhatIsCutInAPromptSaysSo) {
+  test::Talk talk;
+  talk.user(test::prose(90'000)).user("look");
+  talk.list().pins = {talk.list().messages[0]};
+  talk.list().messages.erase(talk.list().messages.begin());
+  SummaryInput input = talk.input(1);
+  input.focus = test::prose(90'000);
+  const std::string prompt = chunk_prompt(input, "x", 1, 1, "");
+  EXPECT_LT(estimate_tokens(prompt), 4'000u);
+  size_t marks = 0;
+  for (size_t at = 0; (at = prompt.find("\u2026\n```\n", at)) != std::string::npos; ++at) ++marks;
+  EXPECT_EQ(marks, 2u) << prompt;
+}
+
 TEST(SummaryRequest, WhatWasPutAwayIsSeenByHowItBegan) {
   test::Talk talk;
   talk.user("go").call("c", "bash", "{}");
