@@ -35,9 +35,10 @@ bool shows_as_is(std::string_view text) {
          text.find('\xc2') == std::string_view::npos;
 }
 
+// Also what takes no room at all.
 bool is_space(char32_t c) {
   return c == ' ' || c == '\t' || c == '\n' || c == 0xA0 || c == 0x2028 || c == 0x2029 ||
-         c == 0x3000 || c == 0x85;
+         c == 0x3000 || c == 0x85 || c == 0x200B || c == 0x2060 || c == 0xFEFF;
 }
 
 }  // namespace

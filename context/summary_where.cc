@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "context/part_text.h"
 #include "context/quote.h"
@@ -71,8 +72,8 @@ std::string tools_of(const std::map<std::string, size_t>& counts) {
   return out;
 }
 
-// The first text of a turn that no request of the user begins.
 std::string first_words(std::string_view body, const WorkingMessage& message) {
+  if (user_speaks(body, message)) return one_line(user_text(body, message), kTurnChars);
   for (size_t i = 0; i < message.message->parts.size(); ++i) {
     const PartKind kind = message.message->parts[i].kind;
     if (kind != PartKind::text && kind != PartKind::tool_result) continue;
@@ -96,13 +97,21 @@ class Where {
 
   std::vector<Range> turns() const {  // newest first
     std::vector<Range> out;
-    const std::string_view body = input_.input.body;
-    size_t begin = 0;
-    while (begin < removed_) {
+    uint64_t first = 0;  // of turns that say nothing and that the next one takes in
+    for (size_t begin = 0; begin < removed_;) {
       size_t end = begin + 1;
-      while (end < removed_ && !user_speaks(body, message(end))) ++end;
-      out.push_back(turn(begin, end));
+      while (end < removed_ && !user_speaks(input_.input.body, message(end))) ++end;
+      Range range = turn(begin, end);
       begin = end;
+      if (first == 0) first = range.first;
+      if (range.text.empty() && out.empty()) continue;
+      if (range.text.empty()) {
+        out.back().last = range.last;
+      } else {
+        range.first = std::exchange(first, 0);
+        out.push_back(std::move(range));
+      }
+      first = 0;
     }
     std::reverse(out.begin(), out.end());
     return out;
@@ -120,23 +129,29 @@ class Where {
  private:
   const WorkingMessage& message(size_t i) const { return input_.input.list->messages[i]; }
 
+  // Its text is empty when nothing in it can be named.
   Range turn(size_t begin, size_t end) const {
-    const std::string_view body = input_.input.body;
     const std::vector<uint64_t>& lines = input_.message_lines;
     Range range;
     range.first = lines[begin];
     range.last = end < lines.size() ? lines[end] - 1 : lines[end - 1];
     std::map<std::string, size_t> tools;
+    std::string words;
+    std::string media;
     for (size_t i = begin; i < end; ++i) {
+      if (words.empty()) words = first_words(input_.input.body, message(i));
       for (const Part& part : message(i).message->parts) {
         if (part.kind == PartKind::tool_call) ++tools[part.tool];
+        if (media.empty()) media = texts::tool_name(part.media_type);
       }
     }
-    const bool asked = user_speaks(body, message(begin));
-    const std::string text = asked ? one_line(user_text(body, message(begin)), kTurnChars)
-                                   : first_words(body, message(begin));
-    range.text = quoted(text);
-    if (!tools.empty()) range.text += fmt::format(texts::kTurnTools, tools_of(tools));
+    range.text = words.empty() ? media : quoted(words);
+    const std::string names = tools_of(tools);
+    if (range.text.empty()) {
+      range.text = names;
+    } else if (!names.empty()) {
+      range.text += fmt::format(texts::kTurnTools, names);
+    }
     return range;
   }
 
