@@ -17,6 +17,8 @@ class Terms {
  public:
   // `weight`: how much a mention there says; the user's own counts most.
   void add(std::string_view text, uint32_t weight);
+  // The same of one whole value, which may be a path with spaces.
+  void add_value(std::string_view text, uint32_t weight);
   // At most so many, best first.
   std::vector<std::string> best(size_t count) const;
 
@@ -25,7 +27,7 @@ class Terms {
     uint64_t score = 0;
     uint64_t order = 0;  // of the last mention
   };
-  void word(std::string_view word, uint32_t weight);
+  void word(std::string_view word, uint32_t telling, uint32_t weight);
 
   std::unordered_map<std::string, Entry> entries_;
   uint64_t order_ = 0;

@@ -197,8 +197,9 @@ class Where {
     const Terms terms = terms_of(input_.input);
     std::string joined;
     for (const std::string& term : terms.best(kMostTerms)) {
-      std::string more = joined + (joined.empty() ? "" : ", ") + term;
-      if (!fits(fmt::format(texts::kTerms, more), until)) break;
+      const bool spaced = term.find(' ') != std::string::npos;
+      std::string more = joined + (joined.empty() ? "" : ", ") + (spaced ? quoted(term) : term);
+      if (!fits(fmt::format(texts::kTerms, more), until)) continue;
       joined = std::move(more);
     }
     if (!joined.empty()) line(fmt::format(texts::kTerms, joined));
