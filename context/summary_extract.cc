@@ -9,6 +9,7 @@
 #include "context/summary.h"
 #include "context/summary_calls.h"
 #include "context/summary_outline.h"
+#include "context/summary_requests.h"
 #include "context/summary_sentences.h"
 #include "schema/base/limits.h"
 
@@ -56,7 +57,7 @@ class Extract {
       : input_(input), facts_(call_facts(input)), earlier_(parse_outline(input.earlier)) {}
 
   std::string write() {
-    requests();
+    goal();
     constraints_and_decisions();
     work();
     open_ends();
@@ -76,32 +77,26 @@ class Extract {
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   }
 
-  void requests() {
-    std::vector<std::string> requests;
-    for (const WorkingMessage& pin : input_.list->pins) {
-      if (user_speaks(input_.body, pin)) requests.push_back(user_text(input_.body, pin));
-    }
-    for (const WorkingMessage& message : removed_of(input_)) {
-      if (user_speaks(input_.body, message)) requests.push_back(user_text(input_.body, message));
-    }
+  // What stands whole elsewhere in the message is not said again.
+  void goal() {
+    const Requests requests = requests_of(input_);
     std::vector<std::string>& before = earlier_[Outline::goal];
+    std::erase_if(before, [](const std::string& line) {
+      return line == texts::kFirstStays || line == texts::kNewestBelow ||
+             line == texts::kNewestFollows;
+    });
+    if (requests.first_stays) add(Outline::goal, texts::kFirstStays);
     if (!before.empty()) {
       out_[Outline::goal].push_back(before.front());
       before.erase(before.begin());
-    } else if (!requests.empty()) {
-      add(Outline::goal, texts::kFirstRequest, one_line(requests.front(), kRequestChars));
+    } else if (!requests.first_stays && !requests.words.empty()) {
+      add(Outline::goal, texts::kFirstRequest, one_line(requests.words.back().text, kRequestChars));
     }
-    const bool newer = requests.size() > 1 || (requests.size() == 1 && !earlier_goal_is(requests));
-    if (newer) add(Outline::goal, texts::kNewestRequest, one_line(requests.back(), kRequestChars));
+    if (!requests.current.empty()) add(Outline::goal, texts::kNewestBelow);
+    if (requests.newer_follows) add(Outline::goal, texts::kNewestFollows);
     if (!input_.focus.empty()) {
       add(Outline::goal, texts::kInView, one_line(input_.focus, kFocusChars));
     }
-  }
-
-  bool earlier_goal_is(const std::vector<std::string>& requests) const {
-    const std::string first =
-        fmt::format(texts::kFirstRequest, one_line(requests.front(), kRequestChars));
-    return !out_[Outline::goal].empty() && out_[Outline::goal].front() == first;
   }
 
   void constraints_and_decisions() {

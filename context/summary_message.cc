@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "context/notice.h"
-#include "context/part_text.h"
 #include "context/quote.h"
 #include "context/summary.h"
 #include "context/summary_outline.h"
+#include "context/summary_requests.h"
 #include "context/summary_where.h"
 #include "context/texts.h"
 #include "context/tokens.h"
@@ -27,43 +26,6 @@ constexpr uint64_t kShortestCut = 64;
 uint64_t words_room(uint64_t window) {
   const uint64_t whole = window == 0 ? limits::kTriggerTokens : window;
   return static_cast<uint64_t>(limits::kUserWordsShare * static_cast<double>(whole));
-}
-
-struct Spoken {
-  std::string current;           // "" none before the tail
-  std::vector<UserWords> words;  // newest first
-};
-
-// The user's texts of the removed part, and those that the message before holds.
-Spoken spoken_in(const SummaryMessageInput& in) {
-  const WorkingList& list = *in.input.list;
-  const size_t removed = std::min(in.input.removed, list.messages.size());
-  SummaryParts before = parts_of_summary(list.summary);
-  Spoken out;
-  bool newest = true;
-  for (size_t i = list.messages.size(); i-- > 0;) {
-    const WorkingMessage& message = list.messages[i];
-    if (!user_speaks(in.input.body, message)) continue;
-    const bool stays = i >= removed || message.pinned;
-    if (!stays) {
-      std::string text = utf8::to_valid(user_text(in.input.body, message));
-      if (newest) {
-        out.current = std::move(text);
-      } else {
-        out.words.push_back({std::move(text), ""});
-      }
-    }
-    newest = false;
-  }
-  if (!before.current_request.empty()) {
-    if (newest) {
-      out.current = std::move(before.current_request);
-    } else {
-      out.words.push_back({std::move(before.current_request), ""});
-    }
-  }
-  std::move(before.words.begin(), before.words.end(), std::back_inserter(out.words));
-  return out;
 }
 
 UserWords cut_words(const UserWords& words, uint64_t tokens) {
@@ -134,7 +96,7 @@ std::string within_cap(const std::string& summary, uint64_t max_tokens) {
 std::string summary_message(const SummaryMessageInput& input) {
   std::string out = std::string(texts::kSummaryTitle) + "\n\n" + texts::kSummaryLead + "\n\n";
   out += within_cap(input.summary, input.input.max_tokens);
-  const Spoken spoken = spoken_in(input);
+  const Requests spoken = requests_of(input.input);
   if (!spoken.words.empty()) {
     out.append("\n").append(texts::kUserWordsTitle).append("\n\n");
     out.append(texts::kUserWordsLead).append("\n");

@@ -69,6 +69,9 @@ std::string pinned_reference(const SummaryInput& input, uint64_t max_tokens) {
 std::string opening(const SummaryInput& input, uint64_t pins_tokens) {
   std::string out = fmt::format(texts::kSummaryAsk, texts::grouped(cap_of(input)));
   out += section(texts::kSummaryFocus, input.focus, kFocusTokens);
+  // It is in no message of the transcript, and the summary before it need not say it again.
+  const std::string request = parts_of_summary(input.list->summary).current_request;
+  out += section(texts::kSummaryRequest, request, pins_tokens);
   const std::string pins = pinned_reference(input, pins_tokens);
   if (!pins.empty()) out.append(texts::kSummaryPins).append(pins);
   return out;

@@ -104,6 +104,8 @@ inline constexpr char kSummaryAsk[] =
 inline constexpr char kSummaryFocus[] = "\nKeep this in view above all:\n";
 inline constexpr char kSummaryPins[] =
     "\nThese messages stay beside the summary as they are; for reference, not to be repeated:\n";
+inline constexpr char kSummaryRequest[] =
+    "\nThe request that was being worked on before the transcript:\n";
 inline constexpr char kSummaryEarlier[] =
     "\nSummary of what came before the transcript; carry over what still matters:\n";
 inline constexpr char kSummarySoFar[] =
@@ -123,7 +125,12 @@ inline constexpr char kTranscriptBegins[] = ", how it began";
 
 // Items of an extract, which quotes and never claims.
 inline constexpr char kFirstRequest[] = "- First request: {}";
-inline constexpr char kNewestRequest[] = "- Newest request: {}";
+// Where it can be read whole already.
+inline constexpr char kFirstStays[] = "- The first request stands above this summary.";
+inline constexpr char kNewestBelow[] =
+    "- The newest request stands below, whole, as the current request.";
+inline constexpr char kNewestFollows[] =
+    "- The newest request is among the messages that follow this summary.";
 inline constexpr char kInView[] = "- Keep in view: {}";
 inline constexpr char kQuote[] = "- {}";
 inline constexpr char kReported[] = "- Reported: {}";

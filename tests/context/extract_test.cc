@@ -133,16 +133,30 @@ TEST(Extract, TheNewestPlanGivesOpenItemsAndNextSteps) {
   EXPECT_EQ(section(summary, Outline::next_steps), "- three\n- four\n");
 }
 
-TEST(Extract, GoalGoesFromTheFirstRequestToTheNewest) {
+TEST(Extract, GoalSaysWhereTheRequestsStandAndNoneOfThemTwice) {
+  const auto goal_of = [](const SummaryInput& input) {
+    return section(extract_summary(input), Outline::goal);
+  };
   test::Talk talk;
   talk.user("<system-reminder>never mention this</system-reminder>Build a parser.").assistant("ok");
   talk.user("Also a printer.").assistant("ok").user("And now a linter.");
   SummaryInput input = talk.input(5);
   input.focus = "the grammar of numbers";
-  const std::string goal = section(extract_summary(input), Outline::goal);
-  EXPECT_EQ(goal,
-            "- First request: Build a parser.\n- Newest request: And now a linter.\n"
-            "- Keep in view: the grammar of numbers\n");
+  EXPECT_EQ(goal_of(input), "- First request: Build a parser.\n" +
+                                std::string(texts::kNewestBelow) +
+                                "\n- Keep in view: the grammar of numbers\n");
+  EXPECT_EQ(goal_of(talk.input(3)),
+            "- First request: Build a parser.\n" + std::string(texts::kNewestFollows) + "\n");
+  talk.list().messages[0].pinned = talk.list().messages[0].first_task = true;
+  EXPECT_EQ(goal_of(talk.input(5)),
+            std::string(texts::kFirstStays) + "\n" + texts::kNewestBelow + "\n");
+  EXPECT_EQ(goal_of(talk.input(2)),
+            std::string(texts::kFirstStays) + "\n" + texts::kNewestFollows + "\n");
+  test::Talk only;
+  only.user("Build a parser.").assistant("ok");
+  EXPECT_EQ(goal_of(only.input(2)), std::string(texts::kNewestBelow) + "\n");
+  only.list().messages[0].pinned = only.list().messages[0].first_task = true;
+  EXPECT_EQ(goal_of(only.input(2)), std::string(texts::kFirstStays) + "\n");
 }
 
 TEST(Extract, GoesOnFromTheSummaryBefore) {
@@ -157,9 +171,7 @@ TEST(Extract, GoesOnFromTheSummaryBefore) {
   SummaryInput input = second.input(3);
   input.earlier = extract(first);
   const std::string summary = extract_summary(input);
-  EXPECT_EQ(section(summary, Outline::goal),
-            "- First request: Build it. Never use goto.\n"
-            "- Newest request: Then test it. Only with gtest.\n");
+  EXPECT_EQ(section(summary, Outline::goal), std::string(texts::kNewestBelow) + "\n");
   EXPECT_EQ(section(summary, Outline::constraints),
             "- \"Only with gtest.\"\n- \"Never use goto.\"\n");
   EXPECT_EQ(section(summary, Outline::done),

@@ -56,6 +56,21 @@ TEST(SummaryRequest, PinsAndFocusAreInItAndMediaAreNot) {
   EXPECT_TRUE(has(summary_request(input, {}).prompt, "image: image/png"));
 }
 
+TEST(SummaryRequest, TheRequestBeforeTheTranscriptIsInIt) {
+  test::Talk before;
+  before.user("Port all 300 modules.").assistant("ok");
+  SummaryMessageInput message;
+  message.input = before.input(2);
+  message.summary = extract_summary(message.input);
+  test::Talk talk;
+  talk.assistant("module 7 is done").assistant("module 8 is done");
+  talk.list().summary = summary_message(message);
+  const std::string want =
+      std::string(texts::kSummaryRequest) + "```\nPort all 300 modules.\n```\n";
+  EXPECT_TRUE(has(summary_request(talk.input(2), {}).prompt, want));
+  EXPECT_TRUE(has(chunk_prompt(talk.input(2), "x", 2, 2, "so far"), want));
+}
+
 TEST(SummaryRequest, WhatIsCutInAPromptSaysSo) {
   test::Talk talk;
   talk.user(test::prose(90'000)).user("look");
