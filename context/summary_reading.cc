@@ -107,10 +107,16 @@ class Reader {
         const std::string_view rest = trimmed(heading->rest);
         if (!rest.empty()) item("- " + std::string(rest));
         ++i;
+      } else if (section_ && !outer_.empty() && closes(line, outer_) && ends_outer(i)) {
+        break;
       } else if (section_ && !fence_of(line).empty()) {
         i = block(i);
       } else {
-        if (section_) item(line);
+        if (section_) {
+          item(line);
+        } else if (outer_.empty()) {
+          outer_ = fence_of(line);
+        }
         ++i;
       }
     }
@@ -118,6 +124,14 @@ class Reader {
   }
 
  private:
+  // Whether the fence around the whole ends in this line: neither a heading nor a fence follows.
+  bool ends_outer(size_t at) const {
+    return std::none_of(lines_.begin() + static_cast<std::ptrdiff_t>(at) + 1, lines_.end(),
+                        [this](std::string_view line) {
+                          return heading_of(line, reading_.marked_only) || !fence_of(line).empty();
+                        });
+  }
+
   void item(std::string_view line) {
     if (line.starts_with('#')) line = without(line, "# \t");
     if (line == texts::kMoreItems) {
@@ -165,6 +179,7 @@ class Reader {
   const std::vector<std::string_view>& lines_;
   Reading reading_;
   std::optional<size_t> section_;
+  std::string_view outer_;  // fence that was open before the first heading
   Outline out_;
 };
 

@@ -4,12 +4,10 @@
 #include <memory>
 #include <utility>
 
-#include "context/quote.h"
 #include "context/summary.h"
 #include "context/tokens.h"
 #include "daemon/prepare/breaker.h"
 #include "daemon/prepare/summaries.h"
-#include "schema/base/utf8.h"
 
 namespace ebla::daemon {
 namespace {
@@ -42,30 +40,43 @@ std::shared_ptr<Snapshot> snapshot_of(const Work& work, size_t cut) {
   return snapshot;
 }
 
-// The last prompt of a run; what came out of the pieces before it is in it.
+// What the command answers, once it is accepted: it is asked twice at most.
+Result<std::string> answer(const Snapshot& snapshot, const Summariser::Run& run,
+                           std::string_view prompt) {
+  Result<std::string> accepted;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    auto text = run(prompt, snapshot.request.max_tokens);
+    if (!text) return text;
+    accepted = context::accept_summary(*text, snapshot.removed_tokens, snapshot.request.max_tokens);
+    if (accepted) return accepted;
+  }
+  return accepted;
+}
+
+// The last prompt of a run. What comes out of the pieces before it is in it, so a piece that is not
+// answered with a summary would lose all that came before.
 Result<std::string> last_prompt(const Snapshot& snapshot, const Summariser::Run& run) {
-  const uint64_t answer = snapshot.request.max_tokens;
-  if (context::estimate_tokens(snapshot.request.prompt) + answer <= snapshot.window) {
+  const uint64_t longest = snapshot.request.max_tokens;
+  if (context::estimate_tokens(snapshot.request.prompt) + longest <= snapshot.window) {
     return snapshot.request.prompt;
   }
   // Room for the question, for what came out so far, and for the answer.
   const uint64_t frame =
-      context::estimate_tokens(context::chunk_prompt(snapshot.input, "", 1, 1, "")) + 2 * answer;
+      context::estimate_tokens(context::chunk_prompt(snapshot.input, "", 1, 1, "")) + 2 * longest;
   const uint64_t piece =
       std::max(snapshot.window / 4, snapshot.window > frame ? snapshot.window - frame : 0);
   const auto chunks = context::summary_chunks(snapshot.input, piece);
   std::string so_far;
   for (size_t i = 0; i + 1 < chunks.size(); ++i) {
     auto text =
-        run(context::chunk_prompt(snapshot.input, chunks[i], i + 1, chunks.size(), so_far), answer);
+        answer(snapshot, run,
+               context::chunk_prompt(snapshot.input, chunks[i], i + 1, chunks.size(), so_far));
     if (!text) return text;
-    const std::string valid = utf8::to_valid(*text);
-    so_far = context::first_tokens(valid, answer);
+    so_far = *std::move(text);
   }
   return context::chunk_prompt(snapshot.input, chunks.back(), chunks.size(), chunks.size(), so_far);
 }
 
-// Runs the command until its text is accepted: twice at most.
 Result<std::string> make(const Snapshot& snapshot, const Summariser::Run& run,
                          std::atomic<uint64_t>& runs) {
   const auto counted = [&](std::string_view prompt, uint64_t max_tokens) {
@@ -73,15 +84,7 @@ Result<std::string> make(const Snapshot& snapshot, const Summariser::Run& run,
     return run(prompt, max_tokens);
   };
   auto prompt = last_prompt(snapshot, counted);
-  if (!prompt) return prompt;
-  Result<std::string> accepted;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    auto text = counted(*prompt, snapshot.request.max_tokens);
-    if (!text) return text;
-    accepted = context::accept_summary(*text, snapshot.removed_tokens, snapshot.request.max_tokens);
-    if (accepted) return accepted;
-  }
-  return accepted;
+  return prompt ? answer(snapshot, counted, *prompt) : prompt;
 }
 
 std::string breaker_of(const std::string& command) {

@@ -187,5 +187,12 @@ TEST(Outline, AnyCapIsKeptAndEveryFenceIsClosed) {
   }
 }
 
+TEST(Outline, WhatItRendersItReads) {
+  const std::string text = render_outline(parse_outline(with(Outline::goal, "- port it")));
+  EXPECT_EQ(render_outline(parse_outline(text)), text);
+  EXPECT_EQ(fit_outline(parse_outline(text), 10'000), text);
+  EXPECT_EQ(fit_outline(parse_outline(text), 0), render_outline(Outline()));
+}
+
 }  // namespace
 }  // namespace ebla::context

@@ -293,6 +293,19 @@ TEST_F(PrepareSummaryTest, ALongTranscriptIsAskedInPiecesThatFitTheSummariser) {
   EXPECT_THAT(all, HasSubstr("answer 15:"));
 }
 
+TEST_F(PrepareSummaryTest, APieceThatIsNotAnsweredWithASummaryLosesNothing) {
+  const std::string command =
+      script("if grep -q 'Part 2 of' " + (folder_ / "asked") +
+             "; then echo I cannot do that; else " + printed(good_summary()) + "; fi");
+  must("session.open", R"({"key":"s","settings":{"summariser_window":4000,"summariser":)" +
+                           json_string(command) + "}}");
+  const Json reply = call_prepare("s", fmt::format(R"(,"window":{})", window_for(0.97)));
+  EXPECT_THAT(text_of(action_of(reply, "summary_failed"), "reason"),
+              HasSubstr("required headings"));
+  EXPECT_EQ(text_of(action_of(reply, "summary"), "reason"), "extract");
+  EXPECT_EQ(runs(), 3u) << "the second piece is asked once more, no piece behind it";
+}
+
 TEST_F(PrepareSummaryTest, ACommandIsForTheDaemonsOwnUser) {
   uid_ = 1001;
   const std::string command = script(printed(good_summary()));
