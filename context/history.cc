@@ -118,7 +118,8 @@ uint64_t line_count(std::string_view text) {
 }
 
 std::string heading(const SectionInput& input) {
-  const uint64_t last = input.first_message + input.messages.size() - 1;
+  const uint64_t last =
+      input.messages.empty() ? input.last_message : input.first_message + input.messages.size() - 1;
   const std::string rewind =
       input.rewind_to == 0 ? "" : fmt::format(texts::kAfterRewind, input.rewind_to);
   std::string out = fmt::format(texts::kSection, input.ordinal, input.first_message, last,

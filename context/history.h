@@ -19,6 +19,7 @@ struct SectionInput {
   uint64_t ordinal = 1;        // of the section in the file
   int64_t now_ns = 0;          // UTC, shown to the second
   uint64_t first_message = 1;  // 1-based number of the first message in the session's list
+  uint64_t last_message = 0;   // of a section without messages: the last that it summarises
   uint64_t rewind_to = 0;      // 0: none; else "after rewind to message N"
   std::string_view summary;    // "" for sections that only append
   uint64_t lines_before = 0;   // of the file
@@ -29,8 +30,8 @@ struct SectionInput {
   Excerpt excerpt;
 };
 
-// Messages are numbered first_message, first_message + 1, …; the file's end is taken for the place
-// where the section goes. Cost: linear in what is rendered.
+// Messages are numbered first_message, first_message + 1, …; the file's end is taken for the
+// place where the section goes. Cost: linear in what is rendered.
 struct Section {
   std::string text;
   uint64_t lines = 0;

@@ -44,7 +44,7 @@ Result<size_t> append_once(Work& work) {
   input.body = work.body();
   input.now_ns = store.now_ns();
   input.media_link = [](const context::WorkingMessage&, size_t) { return std::string(); };
-  auto made = new_section(store, work.session().serial, messages, std::move(input), false);
+  auto made = new_section(work.services, work.session().serial, messages, std::move(input));
   if (!made) return std::unexpected(made.error());
   if (made->keys.empty()) return size_t{0};
   const size_t appended = made->keys.size();
@@ -58,6 +58,7 @@ Result<size_t> append_once(Work& work) {
     store.append_history(std::move(plan), durable_change(), std::move(done));
   });
   if (!grown) return std::unexpected(grown.error());
+  note_written(work.services, work.session().serial, *made);
   return appended;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "context/history.h"
 #include "context/working_list.h"
+#include "daemon/services.h"
 #include "schema/store.h"
 
 namespace ebla::daemon {
@@ -19,11 +21,13 @@ struct NewSection {
   std::vector<Hash128> keys;            // of the messages in it
   std::vector<uint64_t> message_lines;  // of each message given; 0: the history held it before
   uint64_t history_bytes = 0;           // length that it is written for
+  uint64_t last_message = 0;            // number of the last one in it, 0: it has none
 };
-// `input` without messages, ordinal, first_message, rewind_to and lines_before. `rewound`: an
-// earlier section holds messages that are not in front of these.
-Result<NewSection> new_section(Store& store, SessionId session,
+// `input` without messages, their numbers, ordinal, rewind_to and lines_before.
+Result<NewSection> new_section(Services& services, SessionId session,
                                std::span<const context::WorkingMessage* const> messages,
-                               context::SectionInput input, bool rewound);
+                               context::SectionInput input);
+// It was written: a later one that begins at an earlier number comes after a rewind.
+void note_written(Services& services, SessionId session, const NewSection& section);
 
 }  // namespace ebla::daemon

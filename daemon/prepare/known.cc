@@ -219,11 +219,6 @@ Result<void> apply_known(Work& work) {
       input.pass.reset();
     }
   }
-  uint64_t newest = 0;
-  for (const Pass& pass : known.passes) {
-    if (pass.session == work.session().serial) newest = pass.id;
-  }
-  work.rewound = newest != 0 && newest != work.known_pass;
   const std::vector<uint64_t> pins = pins_of(work);
   input.pinned = pins;
   std::optional<std::vector<PathAlias>> aliases;  // read once, if a path is asked for

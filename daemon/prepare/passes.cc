@@ -71,7 +71,7 @@ Result<Pass> commit(Work& work, size_t cut, const MadeSummary& summary, const Me
     return at == links.end() ? std::string() : at->second;
   };
   const auto messages = first_messages(work, cut);
-  auto made = new_section(store, work.session().serial, messages, std::move(section), work.rewound);
+  auto made = new_section(work.services, work.session().serial, messages, std::move(section));
   if (!made) return std::unexpected(made.error());
   text = message_text(work, cut, summary, std::move(made->message_lines));
   auto identity = identity_of_message(work, text);
@@ -100,9 +100,11 @@ Result<Pass> commit(Work& work, size_t cut, const MadeSummary& summary, const Me
   if (plan.tokens_after >= plan.tokens_before) {
     return fail(Code::no_match, "the summary is not smaller than what it stands for");
   }
-  return wait_for<Pass>(work.services, [&](Completion<Pass> done) {
+  auto pass = wait_for<Pass>(work.services, [&](Completion<Pass> done) {
     store.commit_pass(std::move(plan), durable_change(), std::move(done));
   });
+  if (pass && !pass->known) note_written(work.services, work.session().serial, *made);
+  return pass;
 }
 
 }  // namespace
@@ -137,7 +139,6 @@ bool make_pass(Work& work, size_t cut, const MadeSummary& summary) {
   }
   ++work.services.prepares.passes;
   work.known_pass = pass->id;
-  work.rewound = false;
   cover(work, cut, std::move(text), summary, before, history_path(work.session()));
   settle_summaries(work, summary);
   return true;

@@ -71,7 +71,6 @@ struct Work {
   size_t known_items = 0;
   size_t known_messages = 0;  // that the known pass stands for
   uint64_t known_pass = 0;    // its id; 0: none
-  bool rewound = false;       // the session made a pass that is not in front of this list
   context::Room room;
   std::vector<Action> actions;
   std::optional<Error> degraded;  // nothing new is decided from here on

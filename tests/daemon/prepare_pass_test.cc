@@ -129,6 +129,52 @@ TEST_F(PreparePassTest, TheSameListGivesTheSameBytes) {
       << "the child's folder and nothing else";
 }
 
+TEST_F(PreparePassTest, ASectionWithoutMessagesNamesWhatItSummarises) {
+  for (size_t n = 1; n <= 20; ++n) {
+    list_.push_back(user(said("user", n, 1'000)));
+    list_.push_back(assistant(said("model", n, 1'000)));
+  }
+  list_.push_back(user("and now"));
+  must("session.open", R"({"key":"s"})");
+  must("history.append", R"({"session":"s","messages":)" + list_of(list_) + "}");
+  prepare(list_, R"(,"window":10000,"compact":true)");
+  const auto found = sections();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[1].messages.empty());
+  EXPECT_EQ(found[1].first, 1u);
+  EXPECT_GT(found[1].last, 20u);
+  EXPECT_EQ(found[1].rewind_to, 0u);
+}
+
+// The second pass stands for fewer messages than the first: what comes behind them is new, and
+// begins at a number that was there before.
+TEST_F(PreparePassTest, ARewindBehindWhatIsSummarisedIsTold) {
+  for (size_t n = 1; n <= 30; ++n) {
+    list_.push_back(user(said("user", n, 1'000)));
+    list_.push_back(assistant(said("model", n, 1'000)));
+  }
+  list_.push_back(user("and now"));
+  prepare(list_, kWindow);
+  ASSERT_EQ(sections().size(), 1u);
+  const uint64_t last = sections().front().last;
+  ASSERT_GT(last, 40u);
+  list_.resize(last - 5);
+  list_.push_back(user("the other branch"));
+  prepare(list_, kWindow);
+  for (size_t n = 101; n <= 130; ++n) {
+    list_.push_back(assistant(said("model", n, 1'000)));
+    list_.push_back(user(said("user", n, 1'000)));
+  }
+  prepare(list_, kWindow);
+  const auto found = sections();
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_TRUE(found[1].messages.empty());
+  EXPECT_EQ(found[1].rewind_to, 0u);
+  EXPECT_EQ(found[2].first, last - 4);
+  EXPECT_EQ(found[2].rewind_to, last - 5);
+  EXPECT_EQ(found[2].messages.front().parts.front().block, "the other branch");
+}
+
 TEST_F(PreparePassTest, ARewindForgetsTheBranchAndALaterReturnFindsIt) {
   for (size_t n = 1; n <= 24; ++n) turn(n, false);
   ASSERT_GE(passes_, 1u);
