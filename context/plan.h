@@ -30,6 +30,8 @@ struct Room {
   uint64_t keep = 0;     // newest tokens that late steps leave alone; 0: messages count
 };
 Room room_of(const Settings& settings, uint64_t window, uint64_t max_output);
+// invalid_params for one that nothing can work in; 0, unknown, is none of these.
+Result<void> check_window(uint64_t window);
 // invalid_params with the numbers: what leaves no room to work in. Everything else works with any
 // room, if only by saying that the list does not fit.
 Result<void> check_room(const Settings& settings, const Room& room);

@@ -32,15 +32,18 @@ Room room_of(const Settings& settings, uint64_t window, uint64_t max_output) {
   return room;
 }
 
+Result<void> check_window(uint64_t window) {
+  if (window == 0 || window >= limits::kWindowTokens) return {};
+  return fail(Code::invalid_params,
+              fmt::format("a window of {} tokens is too small to work in: at least {}, or 0 for "
+                          "an unknown one",
+                          window, limits::kWindowTokens));
+}
+
 Result<void> check_room(const Settings& settings, const Room& room) {
   if (auto checked = check_settings(settings); !checked) return checked;
+  if (auto checked = check_window(room.window); !checked) return checked;
   if (room.window == 0) return {};
-  if (room.window < limits::kWindowTokens) {
-    return fail(Code::invalid_params,
-                fmt::format("a window of {} tokens is too small to work in: at least {}, or 0 for "
-                            "an unknown one",
-                            room.window, limits::kWindowTokens));
-  }
   const uint64_t least = share_of(limits::kUsableShare, room.window);
   if (room.usable < least) {
     return fail(Code::invalid_params,

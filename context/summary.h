@@ -37,6 +37,9 @@ struct SummaryRequest {
 };
 std::string summary_id(Hash128 prefix);
 SummaryRequest summary_request(const SummaryInput& input, Hash128 prefix);
+// The stand-alone form for a window that has no room for all: long texts are cut to one length,
+// then entries of the middle are left out, and it says so.
+std::string excerpt_prompt(const SummaryInput& input, uint64_t window_tokens);
 // Transcript in pieces of at most `window_tokens` each, which together cover everything; the
 // instruction and what came out of the pieces before are part of each prompt.
 std::vector<std::string> summary_chunks(const SummaryInput& input, uint64_t window_tokens);

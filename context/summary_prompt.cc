@@ -29,6 +29,10 @@ constexpr uint64_t kSmallestPiece = 256;
 constexpr uint64_t kProbeBytesPerToken = 16;
 // What label and fences of one entry cost at most, beside its text.
 constexpr uint64_t kFrameTokens = 8;
+// A text is not cut to less than this before whole entries are left out.
+constexpr uint64_t kShortestExcerpt = 48;
+// Of the entries that stay when some are left out, in percent: the newest.
+constexpr size_t kNewestPercent = 75;
 
 uint64_t cap_of(const SummaryInput& input) {
   return input.max_tokens == 0 ? limits::kSummaryTokens : input.max_tokens;
@@ -133,6 +137,74 @@ class Chunker {
   std::vector<std::string> out_;
 };
 
+// A transcript shortened to a room.
+class Excerpts {
+ public:
+  explicit Excerpts(std::vector<TranscriptEntry> entries) : entries_(std::move(entries)) {
+    for (const TranscriptEntry& entry : entries_) {
+      frames_.push_back(estimate_tokens(entry.label) + kFrameTokens);
+      texts_.push_back(estimate_tokens(entry.text));
+    }
+  }
+
+  std::string within(uint64_t room) {
+    leave_out(room);
+    const uint64_t most = longest_text(room);
+    std::string out;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (i == gap_begin_ && gap_end_ > gap_begin_) {
+        out += fmt::format(texts::kTranscriptGap, gap_end_ - gap_begin_);
+      }
+      if (left_out(i)) continue;
+      entries_[i].text = shortened(entries_[i].text, most);
+      append_entry(out, entries_[i]);
+    }
+    return out;
+  }
+
+ private:
+  bool left_out(size_t i) const { return i >= gap_begin_ && i < gap_end_; }
+  uint64_t cost(size_t i, uint64_t most) const { return frames_[i] + std::min(texts_[i], most); }
+
+  void leave_out(uint64_t room) {
+    uint64_t all = 0;
+    for (size_t i = 0; i < entries_.size(); ++i) all += cost(i, kShortestExcerpt);
+    if (all <= room) return;
+    gap_end_ = entries_.size();
+    uint64_t newest = room / 100 * kNewestPercent;
+    while (gap_end_ > 0 && cost(gap_end_ - 1, kShortestExcerpt) <= newest) {
+      newest -= cost(--gap_end_, kShortestExcerpt);
+    }
+    uint64_t oldest = room - room / 100 * kNewestPercent;
+    while (gap_begin_ < gap_end_ && cost(gap_begin_, kShortestExcerpt) <= oldest) {
+      oldest -= cost(gap_begin_++, kShortestExcerpt);
+    }
+  }
+
+  // The longest that texts may be, so that all that stay take at most the room.
+  uint64_t longest_text(uint64_t room) const {
+    std::vector<uint64_t> sizes;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (left_out(i)) continue;
+      room -= std::min(room, frames_[i]);
+      sizes.push_back(texts_[i]);
+    }
+    std::ranges::sort(sizes);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const uint64_t share = room / (sizes.size() - i);
+      if (sizes[i] > share) return share;
+      room -= sizes[i];
+    }
+    return UINT64_MAX;
+  }
+
+  std::vector<TranscriptEntry> entries_;
+  std::vector<uint64_t> frames_;  // tokens beside the text
+  std::vector<uint64_t> texts_;   // tokens
+  size_t gap_begin_ = 0;
+  size_t gap_end_ = 0;
+};
+
 std::string whole_prompt(const SummaryInput& input) {
   std::string out = opening(input, UINT64_MAX);
   out += section(texts::kSummaryEarlier, input.earlier, UINT64_MAX);
@@ -155,6 +227,16 @@ SummaryRequest summary_request(const SummaryInput& input, Hash128 prefix) {
                         section(texts::kSummaryFocus, input.focus, kFocusTokens);
   request.prompt = whole_prompt(input);
   return request;
+}
+
+std::string excerpt_prompt(const SummaryInput& input, uint64_t window_tokens) {
+  std::string out = opening(input, kPinsTokens);
+  out += section(texts::kSummaryEarlier, input.earlier, cap_of(input));
+  out += texts::kSummaryTranscript;
+  const uint64_t usable = window_tokens / 100 * kWindowPercent;
+  const uint64_t around = estimate_tokens(out) + cap_of(input);
+  Excerpts excerpts(transcript(input));
+  return out += excerpts.within(std::max(usable > around ? usable - around : 0, kSmallestPiece));
 }
 
 std::vector<std::string> summary_chunks(const SummaryInput& input, uint64_t window_tokens) {

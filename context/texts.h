@@ -120,6 +120,8 @@ inline constexpr char kTranscriptCall[] = "\n[{}] {} calls {}";
 inline constexpr char kTranscriptResult[] = "\n[{}] result of {}";
 inline constexpr char kTranscriptMedia[] = "\n[{}] {}: {}\n";
 inline constexpr char kTranscriptFailed[] = ", failed";
+inline constexpr char kTranscriptGap[] =
+    "\n({} entries are left out here: there was no room for them.)\n";
 inline constexpr char kTranscriptContinued[] = ", continued";
 inline constexpr char kTranscriptBegins[] = ", how it began";
 

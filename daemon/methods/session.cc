@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/plan.h"
 #include "context/prompt.h"
 #include "daemon/methods/methods.h"
 #include "daemon/methods/params.h"
@@ -137,7 +138,9 @@ Result<SessionPlan> read_plan(const MethodCall& call) {
   if (call.param("window") != nullptr) {
     auto window = integer_param(call, "window", 0, 0, kWindowTokens);
     if (!window) return std::unexpected(window.error());
-    plan.window = static_cast<uint64_t>(*window);
+    const auto tokens = static_cast<uint64_t>(*window);
+    if (auto fits = context::check_window(tokens); !fits) return std::unexpected(fits.error());
+    plan.window = tokens;
   }
   if (auto done = read_settings(call, plan); !done) return std::unexpected(done.error());
   if (const Json* capabilities = call.param("capabilities")) {

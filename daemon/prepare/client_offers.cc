@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "context/tokens.h"
 #include "daemon/prepare/facts.h"
 #include "daemon/prepare/summaries.h"
 
@@ -40,6 +41,10 @@ bool may_offer(const Work& work) {
 void make_offer(Work& work, size_t cut, bool must) {
   const auto input = summary_input(work, cut);
   auto request = context::summary_request(input, context::pass_key(work.list, cut).prefix);
+  const uint64_t window = summariser_window(work);
+  if (window > 0 && context::estimate_tokens(request.prompt) + request.max_tokens > window) {
+    request.prompt = context::excerpt_prompt(input, window);
+  }
   OpenOffer offer = read(work);
   offer.id = request.id;
   ++offer.offers;

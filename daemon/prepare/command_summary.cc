@@ -22,11 +22,6 @@ struct Snapshot {
   uint64_t removed_tokens = 0;
 };
 
-uint64_t own_window(const Work& work) {
-  if (work.settings().summariser_window > 0) return work.settings().summariser_window;
-  return work.room.window > 0 ? work.room.window : work.settings().trigger_tokens;
-}
-
 std::shared_ptr<Snapshot> snapshot_of(const Work& work, size_t cut) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->body = work.current;
@@ -35,7 +30,7 @@ std::shared_ptr<Snapshot> snapshot_of(const Work& work, size_t cut) {
   snapshot->input.list = &snapshot->list;
   snapshot->request =
       context::summary_request(snapshot->input, context::pass_key(work.list, cut).prefix);
-  snapshot->window = own_window(work);
+  snapshot->window = summariser_window(work);
   for (size_t i = 0; i < cut; ++i) snapshot->removed_tokens += work.list.messages[i].tokens;
   return snapshot;
 }

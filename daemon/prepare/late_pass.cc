@@ -111,6 +111,7 @@ void late_pass(Work& work) {
   // What the pass left of the rest is what the budget of the turn goes by from now on.
   carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
   if (request.overflow || !context::fits(work.list, work.room)) clip(work);
+  work.irreducible = request.overflow && work.list.counted() >= work.earlier;
   remember(work);
 }
 

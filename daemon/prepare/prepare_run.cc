@@ -18,29 +18,63 @@ namespace ebla::daemon {
 namespace {
 
 using context::ItemPlan;
+using context::Part;
 using context::PartKind;
 using context::WorkingMessage;
+
+bool within(const context::Span& inner, const context::Span& outer) {
+  return inner.begin >= outer.begin && inner.end <= outer.end;
+}
+
+// One result, and the media among its blocks.
+void plan_result(const WorkingMessage& message, size_t index, size_t part,
+                 std::vector<ItemPlan>& plans) {
+  const auto& parts = message.message->parts;
+  for (size_t p = part; p < parts.size(); ++p) {
+    if (p > part && !within(parts[p].span, parts[part].span)) break;
+    const bool media = p > part && !parts[p].data.empty();
+    if ((p > part && !media) || message.parts[p].replaced || message.parts[p].kept) continue;
+    if (p == part && parts[p].texts.empty()) continue;
+    plans.push_back({.message = index,
+                     .part = p,
+                     .kind = media ? ArtifactKind::media : ArtifactKind::tool_result,
+                     .argument = {},
+                     .reason = "asked",
+                     .force = true});
+  }
+}
 
 // Results that the caller wants to go, by their call ids.
 std::vector<ItemPlan> plan_asked(const Work& work) {
   std::vector<ItemPlan> plans;
   const auto& ids = work.request().put_away;
   for (size_t m = 0; m < work.list.messages.size() && !ids.empty(); ++m) {
-    const WorkingMessage& message = work.list.messages[m];
-    for (size_t p = 0; p < message.parts.size(); ++p) {
-      const context::Part& part = message.message->parts[p];
-      const bool open = !message.parts[p].replaced && !message.parts[p].kept;
-      if (part.kind != PartKind::tool_result || part.provider_side || !open) continue;
-      if (std::ranges::find(ids, part.call_id) == ids.end()) continue;
-      plans.push_back({.message = m,
-                       .part = p,
-                       .kind = ArtifactKind::tool_result,
-                       .argument = {},
-                       .reason = "asked",
-                       .force = true});
+    const auto& parts = work.list.messages[m].message->parts;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p].kind != PartKind::tool_result || parts[p].provider_side) continue;
+      if (std::ranges::find(ids, parts[p].call_id) == ids.end()) continue;
+      plan_result(work.list.messages[m], m, p, plans);
     }
   }
   return plans;
+}
+
+// Ids that were named in vain. What a pass covers is put away.
+void note_not_found(Work& work) {
+  for (const std::string& id : work.request().put_away) {
+    const Part* found = nullptr;
+    for (const context::Message& message : work.current.conversation->messages) {
+      const auto result = std::ranges::find_if(message.parts, [&](const Part& part) {
+        return part.kind == PartKind::tool_result && part.call_id == id;
+      });
+      if (result != message.parts.end()) found = &*result;
+    }
+    if (found != nullptr && !found->provider_side) continue;
+    work.actions.push_back({.what = "not_put_away",
+                            .id = id,
+                            .reason = found == nullptr ? "no result of this id is in the list"
+                                                       : "the provider keeps this result itself"});
+  }
 }
 
 uint64_t media_budget(const Work& work) {
@@ -58,7 +92,7 @@ void find_copied_marks(Work& work) {
       [](const WorkingMessage& message) { return context::is_model(*message.message); });
   for (auto at = newest; at != messages.rend() && context::is_model(*at->message); ++at) {
     for (size_t p = 0; p < at->parts.size(); ++p) {
-      const context::Part& part = at->message->parts[p];
+      const Part& part = at->message->parts[p];
       if (part.kind != PartKind::tool_call) continue;
       if (!context::has_mark(part.arguments.of(work.body()))) continue;
       ++work.services.prepares.copied_marks;
@@ -96,6 +130,7 @@ Result<void> run_steps(Work& work) {
   if (work.request().dry_run) work.known_list = work.list;
 
   const context::Settings& settings = work.settings();
+  note_not_found(work);
   carry_out(work, [&] { return plan_asked(work); });
   carry_out(work, [&] { return context::plan_fresh(work.list, settings, work.room); });
   carry_out(work, [&] { return context::plan_images(work.list, media_budget(work)); });

@@ -86,7 +86,7 @@ void write_offer(JsonWriter& out, const SummaryOffer& offer) {
 
 void write_counts(const Work& work, JsonWriter& out) {
   const context::Room& room = work.room;
-  const bool fits = context::fits(work.list, room);
+  const bool fits = context::fits(work.list, room) && !work.irreducible;
   out.key("tokens")
       .begin_object()
       .member("before", work.earlier)

@@ -129,6 +129,11 @@ context::SummaryInput summary_input(const Work& work, size_t cut) {
   return input;
 }
 
+uint64_t summariser_window(const Work& work) {
+  if (work.settings().summariser_window > 0) return work.settings().summariser_window;
+  return work.room.window > 0 ? work.room.window : work.settings().trigger_tokens;
+}
+
 std::optional<CutSummary> handed_summary(Work& work) {
   const auto& handed = work.request().summary;
   if (!handed) return std::nullopt;

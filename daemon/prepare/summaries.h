@@ -23,6 +23,8 @@ struct CutSummary {
 
 // What all summaries of this list's first `cut` messages are made from. Refers to the work.
 context::SummaryInput summary_input(const Work& work, size_t cut);
+// Tokens of the window that a summariser has, 0 unknown.
+uint64_t summariser_window(const Work& work);
 
 // What the client handed in, if it is a summary of a beginning of this list and is accepted. A
 // fault is an action; from the second one on the client is passed over for this call.

@@ -75,6 +75,7 @@ struct Work {
   std::vector<Action> actions;
   std::optional<Error> degraded;  // nothing new is decided from here on
   std::optional<SummaryOffer> offer;
+  bool irreducible = false;    // refused by the provider, and nothing could be made smaller
   bool client_failed = false;  // it is not asked in this call again
   bool whole = false;          // as the client has it: no pass stands for its beginning
   bool may_wait = true;        // for a summary; false: it has waited long enough

@@ -170,6 +170,10 @@ TEST_F(PrepareItemTest, AResultGoesWhenTheCallerAsks) {
   const Json reply = prepare(list, R"(,"put_away":["call_1","nobody"])");
   EXPECT_EQ(count_of(reply, "tool_result"), 1u);
   EXPECT_EQ(text_of(action_of(reply, "tool_result"), "reason"), "asked");
+  // An id that nothing was done for is named, each time.
+  EXPECT_EQ(count_of(reply, "not_put_away"), 1u);
+  EXPECT_EQ(text_of(action_of(reply, "not_put_away"), "id"), "nobody");
+  EXPECT_EQ(count_of(prepare(list, R"(,"put_away":["call_1"])"), "not_put_away"), 0u);
   EXPECT_TRUE(prepare(list).find("actions")->items.empty());
 }
 
@@ -256,6 +260,16 @@ TEST_F(PrepareItemTest, WhatTheModelMayWriteLeavesTheWindowForTheList) {
     EXPECT_LE(tokens_of(reply, "reserve"), static_cast<uint64_t>(window) / 4);
     EXPECT_GT(tokens_of(reply, "reserve"), 0u);
   }
+}
+
+// Sending it again would be refused again.
+TEST_F(PrepareItemTest, AnOverflowThatNothingCanBeDoneAboutDoesNotFit) {
+  const std::vector<std::string> list = {user("one"), assistant("two"), user("three")};
+  const Json reply = prepare(list, R"(,"window":100000,"overflow":true)");
+  EXPECT_EQ(messages_of(reply), list);
+  EXPECT_FALSE(flag_of(reply, "fits"));
+  EXPECT_FALSE(reply.find("fills")->items.empty());
+  EXPECT_TRUE(flag_of(prepare(list, R"(,"window":100000)"), "fits"));
 }
 
 }  // namespace

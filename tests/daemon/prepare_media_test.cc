@@ -100,5 +100,18 @@ TEST_F(PrepareMediaTest, AnImageCountsAsAnImageAndGoesToTheHistoryAsALink) {
   EXPECT_THAT(text, HasSubstr("/conversation_history/media/" + name));
 }
 
+TEST_F(PrepareMediaTest, WhatAResultShowsGoesWhenTheCallerAsks) {
+  const std::string bytes = png(90'000, 3);
+  std::vector<std::string> list;
+  show(list, 1, bytes);
+  list.push_back(user("next"));
+  const Json reply = prepare_body(list_of(list), R"(,"put_away":["shot_1"])");
+  EXPECT_EQ(count_of(reply, "media"), 1u);
+  EXPECT_EQ(count_of(reply, "not_put_away"), 0u);
+  EXPECT_EQ(file(text_of(action_of(reply, "media"), "path")), bytes);
+  EXPECT_LT(out_.size(), 1'000u);
+  EXPECT_THAT(out_, HasSubstr("shot_1"));
+}
+
 }  // namespace
 }  // namespace ebla::daemon

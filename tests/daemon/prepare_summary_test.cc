@@ -318,5 +318,25 @@ TEST_F(PrepareSummaryTest, ACommandIsForTheDaemonsOwnUser) {
   EXPECT_EQ(runs(), 0u);
 }
 
+// Whatever the transcript is, the summariser has room for it.
+TEST_F(PrepareSummaryTest, AClientIsAskedWithWhatItsSummariserCanRead) {
+  must("session.open",
+       R"({"key":"s","settings":{"summariser_window":8000,"summariser":"client"}})");
+  std::vector<std::string> list;
+  for (int n = 0; n < 100; ++n) {
+    list.push_back(user(fmt::format("question {}: {}", n, kit::prose(4'000))));
+    list.push_back(assistant(fmt::format("answer {}: {}", n, kit::prose(4'000))));
+  }
+  list.push_back(user("now"));
+  const Json reply = prepare(list, R"(,"window":100000)");
+  const Json* request = reply.find("summary_request");
+  ASSERT_NE(request, nullptr);
+  const std::string prompt = text_of(*request, "prompt");
+  EXPECT_LE(context::estimate_tokens(prompt), 8'000u);
+  EXPECT_GT(context::estimate_tokens(prompt), 2'000u);
+  EXPECT_THAT(prompt, HasSubstr("question 0:"));
+  EXPECT_THAT(prompt, HasSubstr("entries are left out here"));
+}
+
 }  // namespace
 }  // namespace ebla::daemon

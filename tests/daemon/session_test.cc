@@ -21,6 +21,8 @@ TEST_F(SessionTest, AKeyResumesAndNoKeyIsAlwaysNew) {
   EXPECT_EQ(text_of(again, "id"), id);
   EXPECT_EQ(text_of(again, "label"), "Build");
   EXPECT_EQ(number_of(again, "window"), 200'000u);
+  EXPECT_EQ(must_fail("session.open", R"({"key":"build","window":999})").code,
+            Code::invalid_params);
   EXPECT_NE(text_of(must("session.open", "{}"), "id"), text_of(must("session.open", "{}"), "id"));
   EXPECT_EQ(text_of(must("session.get", R"({"session":"build"})"), "id"), id);
   EXPECT_EQ(text_of(must("session.get", "{\"session\":" + json_string(id) + "}"), "key"), "build");
