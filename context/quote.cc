@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "context/clusters.h"
 #include "context/open_marks.h"
@@ -77,6 +78,37 @@ std::string quoted(std::string_view text) {
     text.remove_prefix(d.length);
   }
   return out + "\"";
+}
+
+std::optional<std::string> take_quoted(std::string_view& text) {
+  std::string_view rest = text;
+  if (!rest.starts_with('"')) return std::nullopt;
+  rest.remove_prefix(1);
+  std::string out;
+  while (!rest.empty() && rest.front() != '"') {
+    size_t bytes = 1;
+    char c = rest.front();
+    if (c == '\\') {
+      if (rest.size() < 2) return std::nullopt;
+      bytes = 2;
+      c = rest[1] == 'n' ? '\n' : rest[1];
+      if (rest[1] == 'x') {
+        uint8_t value = 0;
+        const std::string_view digits = rest.substr(2, 2);
+        if (std::from_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr !=
+            rest.data() + 4) {
+          return std::nullopt;
+        }
+        bytes = 4;
+        c = static_cast<char>(value);
+      }
+    }
+    out += c;
+    rest.remove_prefix(bytes);
+  }
+  if (rest.empty()) return std::nullopt;
+  text = rest.substr(1);
+  return out;
 }
 
 std::string clean_text(std::string_view text) {

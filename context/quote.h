@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ void append_fenced(std::string& out, std::string_view info, std::string_view tex
 // Between double quotes on one line; \\ \" \n \xNN stand for what cannot be there. Strict UTF-8,
 // and the text can be had back to the byte.
 std::string quoted(std::string_view text);
+// Back from that: takes the quotation off the start of `text`; nullopt when there is none whole.
+std::optional<std::string> take_quoted(std::string_view& text);
 
 // What a terminal would show in the end, line by line: strict UTF-8, no control byte but TAB and
 // LF. A text without any of that comes back as it is.

@@ -11,12 +11,12 @@
 #include "context/part_text.h"
 #include "context/quote.h"
 #include "context/summary_outcome.h"
+#include "context/summary_runs.h"
 #include "context/texts.h"
 
 namespace ebla::context {
 namespace {
 
-constexpr size_t kCommandChars = 160;
 constexpr size_t kStepChars = 160;
 constexpr size_t kPathBytes = 400;
 constexpr size_t kSteps = 100;
@@ -26,7 +26,6 @@ constexpr size_t kResultBytes = 16'384;
 constexpr std::string_view kPathNames[] = {
     "file_path", "path",     "filepath",      "filename",      "file",         "target_file",
     "file_name", "filePath", "notebook_path", "absolute_path", "relative_path"};
-constexpr std::string_view kCommandNames[] = {"command", "cmd", "script", "code", "commands"};
 constexpr std::string_view kStepNames[] = {"content", "step",        "title", "text",
                                            "task",    "description", "name"};
 constexpr std::string_view kLookingTools[] = {"grep", "glob", "search_file", "ls", "list", "find"};
@@ -101,39 +100,6 @@ std::vector<FileUse> file_uses(const Part& call, const Json& arguments, std::str
   return out;
 }
 
-std::string command_text(const Json& arguments) {
-  for (std::string_view name : kCommandNames) {
-    const Json* value = arguments.find(name);
-    if (value == nullptr) continue;
-    if (value->is(Json::Kind::string)) return value->text;
-    if (!value->is(Json::Kind::array)) continue;
-    // ["bash", "-lc", "make"] is "make".
-    const bool shell = value->items.size() == 3 && value->items[1].text.starts_with("-") &&
-                       value->items[1].text.ends_with("c");
-    if (shell) return value->items[2].text;
-    std::string joined;
-    for (const Json& item : value->items)
-      joined.append(joined.empty() ? "" : " ").append(item.text);
-    return joined;
-  }
-  return "";
-}
-
-// What is run, in one line: the command, else the first short string that says what the call was.
-std::string run_text(const Part& call, const Json& arguments, std::string_view raw) {
-  std::string what = command_text(arguments);
-  if (what.empty() && arguments.is(Json::Kind::object)) {
-    for (const auto& [name, value] : arguments.members) {
-      if (what.empty() && value.is(Json::Kind::string)) what = value.text;
-    }
-  } else if (what.empty()) {
-    what = raw.substr(0, 4 * kCommandChars);
-  }
-  what = one_line(what, kCommandChars);
-  const std::string tool = texts::tool_name(call.tool);
-  return what.empty() ? tool : fmt::format("{}: {}", tool, what);
-}
-
 bool is_done(std::string_view status) {
   const std::string s = lowered(status);
   return any_in(s, {"complete", "done", "finished", "cancel"});
@@ -189,8 +155,11 @@ class Collector {
 
   void put_away(const WorkingMessage& message, size_t p) {
     const Part& source = message.message->parts[p];
+    const auto call = calls_.find(source.call_id);
     for (PutAway& put : put_away_of(message, p)) {
       std::string what = texts::tool_name(source.tool.empty() ? source.media_type : source.tool);
+      const bool ran = source.kind == PartKind::tool_result && call != calls_.end();
+      if (ran && !call->second.run.empty()) what = one_line(call->second.run, kStepChars / 2);
       if (!put.argument.empty()) what += " " + one_line(put.argument, kStepChars);
       if (what.empty()) what = "message";
       std::erase_if(put_away_, [&](const PutAwayFact& f) { return f.path == put.path; });
@@ -209,21 +178,22 @@ class Collector {
       plan_ = std::move(plan);
       return;
     }
-    for (const FileUse& use : file_uses(source, arguments, raw)) {
-      FileFact& file = files_[use.path];
-      ++file.counts[static_cast<size_t>(use.action)];
-      file.last = i;
-      call.paths.push_back(use.path);
-    }
+    for (const FileUse& use : file_uses(source, arguments, raw)) use_file(call, use, i);
     if (!call.paths.empty() || looks_only(source.tool)) return;
-    call.run = run_text(source, arguments, raw);
+    const RunName name = run_name(source, arguments, raw);
+    for (const std::string& path : name.written) use_file(call, {path, FileAction::written}, i);
+    call.run = name.what;
     RunFact& run = runs_[call.run];
-    ++run.times;
+    run = {name.what, name.kind, name.group, "", run.times + 1};
+    run.looks = name.looks;
     run.last = i;
-    run.answered = false;
-    run.failed = false;
-    run.error = false;
-    run.telling.clear();
+  }
+
+  void use_file(Call& call, const FileUse& use, size_t i) {
+    FileFact& file = files_[use.path];
+    ++file.counts[static_cast<size_t>(use.action)];
+    file.last = i + 1;
+    call.paths.push_back(use.path);
   }
 
   void result(const WorkingMessage& message, size_t p) {
@@ -254,7 +224,6 @@ class Collector {
       out.files.push_back(std::move(file));
     }
     for (auto& [what, run] : runs_) {
-      run.what = what;
       out.runs.push_back(std::move(run));
     }
     const auto newest = [](const auto& a, const auto& b) { return a.last > b.last; };

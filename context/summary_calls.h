@@ -18,16 +18,19 @@ struct FileFact {
   std::string path;
   uint32_t counts[5] = {};  // by FileAction
   uint32_t failures = 0;
-  size_t last = 0;  // message
+  size_t last = 0;  // message, from 1; 0: known from a summary before
 };
 
 struct RunFact {
-  std::string what;     // "bash: make -j2" on one line
+  std::string what;  // this and the next two: RunName
+  std::string kind;
+  std::string group;
   std::string telling;  // the line of its newest result that says most, "" none
   uint32_t times = 0;
   bool answered = false;  // the newest call has its result
   bool failed = false;    // and failed
   bool error = false;     // or shows an error
+  bool looks = false;     // RunName
   size_t last = 0;        // message
 };
 

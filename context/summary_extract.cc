@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 
@@ -8,6 +9,8 @@
 #include "context/quote.h"
 #include "context/summary.h"
 #include "context/summary_calls.h"
+#include "context/summary_carry.h"
+#include "context/summary_files.h"
 #include "context/summary_outline.h"
 #include "context/summary_requests.h"
 #include "context/summary_sentences.h"
@@ -18,13 +21,20 @@ namespace {
 
 constexpr size_t kRequestChars = 600;
 constexpr size_t kReportChars = 240;
+constexpr size_t kNoteChars = 200;
+constexpr size_t kShortestNote = 24;
 constexpr size_t kFocusChars = 400;
 constexpr size_t kLinesOfASection = 60;
-constexpr size_t kStepsShown = 8;
 constexpr size_t kIntents = 3;
-// How items of the extract begin that others do not take the place of, or a newer plan does.
-constexpr std::string_view kReportedLine = "- Reported: ";
-constexpr std::string_view kPlanLine = "- In the plan, ";
+// What one pass adds at most of a kind. More would only push out what is older and still holds.
+constexpr size_t kReports = 16;
+constexpr size_t kNotes = 8;
+constexpr size_t kRuns = 12;
+constexpr size_t kRunsAlike = 3;
+constexpr size_t kOpenRuns = 10;
+constexpr size_t kWishes = 12;
+constexpr size_t kRulesOfAMessage = 20;
+constexpr size_t kPutAwayShown = 8;
 
 std::span<const WorkingMessage> removed_of(const SummaryInput& input) {
   const auto& all = input.list->messages;
@@ -42,28 +52,61 @@ std::string assistant_text(std::string_view body, const WorkingMessage& message)
   return out;
 }
 
-// What a line is about: equal ones of an earlier summary give way to newer ones.
-std::string_view subject_of(std::string_view line) {
-  if (line.starts_with(kReportedLine)) return line;
-  if (!line.starts_with("- \"")) return line.substr(0, std::min(line.find(": "), line.size()));
-  size_t end = 3;
-  while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? size_t{2} : size_t{1};
-  return line.substr(0, std::min(end + 1, line.size()));
+// A text of the model.
+struct Said {
+  size_t at = 0;
+  std::string text;
+  bool ends = false;  // the user spoke next
+};
+
+std::vector<Said> said_in(const SummaryInput& input) {
+  std::vector<Said> out;
+  const auto& all = input.list->messages;
+  const size_t removed = std::min(input.removed, all.size());
+  for (size_t i = 0; i < std::min(removed + 1, all.size()); ++i) {
+    if (!out.empty() && user_speaks(input.body, all[i])) out.back().ends = true;
+    if (i == removed) break;
+    std::string text = assistant_text(input.body, all[i]);
+    if (!one_line(text, 1).empty()) out.push_back({i, std::move(text), false});
+  }
+  return out;
+}
+
+// What of a text is neither a plan nor a decision, which stand elsewhere.
+std::string findings_of(std::string_view text) {
+  std::string out;
+  for (const std::string& sentence : sentences_of(text)) {
+    if (bears(sentence, Mark::intent) || bears(sentence, Mark::decision)) continue;
+    out.append(out.empty() ? "" : " ").append(sentence);
+  }
+  return one_line(out, kNoteChars);
+}
+
+bool went_well(const RunFact& run) {
+  return run.answered && !run.failed && !run.error;
 }
 
 class Extract {
  public:
   explicit Extract(const SummaryInput& input)
-      : input_(input), facts_(call_facts(input)), earlier_(parse_outline(input.earlier)) {}
+      : input_(input),
+        facts_(call_facts(input)),
+        said_(said_in(input)),
+        earlier_(parse_outline(input.earlier)) {}
 
   std::string write() {
     goal();
-    constraints_and_decisions();
-    work();
+    constraints();
+    done();
+    decisions();
     open_ends();
     files();
     next_steps();
-    for (size_t i = 0; i < Outline::kSections; ++i) carry_over(i);
+    std::set<std::string, std::less<>> kinds;
+    for (const RunFact& run : facts_.runs) {
+      if (went_well(run)) kinds.insert(run.kind);
+    }
+    carry_over(earlier_, {!facts_.plan.empty(), !said_.empty(), std::move(kinds)}, out_);
     const uint64_t cap = input_.max_tokens == 0 ? limits::kSummaryTokens : input_.max_tokens;
     return fit_outline(out_, cap);
   }
@@ -72,9 +115,18 @@ class Extract {
   template <class... Args>
   void add(Outline::Section section, fmt::format_string<Args...> pattern, Args&&... args) {
     std::vector<std::string>& lines = out_[section];
-    if (lines.size() == kLinesOfASection) return;
     std::string line = fmt::format(pattern, std::forward<Args>(args)...);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    if (std::find(lines.begin(), lines.end(), line) != lines.end()) return;
+    if (lines.size() < kLinesOfASection) {
+      lines.push_back(std::move(line));
+    } else {
+      out_.more[section] = true;
+    }
+  }
+
+  // Unless it is said there already, alone or within something longer.
+  void add_quote(Outline::Section section, std::string_view sentence) {
+    if (!is_said(out_[section], sentence)) add(section, texts::kQuote, quoted(sentence));
   }
 
   // What stands whole elsewhere in the message is not said again.
@@ -99,45 +151,96 @@ class Extract {
     }
   }
 
-  void constraints_and_decisions() {
+  void constraints() {
+    const std::span<const WorkingMessage> messages = removed_of(input_);
+    size_t wishes = 0;
+    for (auto at = messages.rbegin(); at != messages.rend(); ++at) {
+      if (!user_speaks(input_.body, *at)) continue;
+      const std::string text = user_text(input_.body, *at);
+      std::vector<std::string> rules = listed_rules(text);
+      for (std::string& sentence : sentences_of(text)) {
+        if (asks(sentence)) continue;
+        const bool rule = bears(sentence, Mark::constraint);
+        if (!rule && (!bears(sentence, Mark::wish) || ++wishes > kWishes)) continue;
+        rules.push_back(std::move(sentence));
+      }
+      if (rules.size() > kRulesOfAMessage) {
+        rules.resize(kRulesOfAMessage);
+        out_.more[Outline::constraints] = true;
+      }
+      for (const std::string& rule : rules) add_quote(Outline::constraints, rule);
+    }
+  }
+
+  void decisions() {
     const std::span<const WorkingMessage> messages = removed_of(input_);
     for (auto at = messages.rbegin(); at != messages.rend(); ++at) {
       const bool user = user_speaks(input_.body, *at);
       const std::string text =
           user ? user_text(input_.body, *at) : assistant_text(input_.body, *at);
       for (const std::string& sentence : sentences_of(text)) {
-        if (user && bears(sentence, Mark::constraint)) {
-          add(Outline::constraints, texts::kQuote, quoted(sentence));
-        }
-        if (bears(sentence, Mark::decision)) {
-          add(Outline::decisions, texts::kQuote, quoted(sentence));
-        }
+        if (!bears(sentence, Mark::decision) || asks(sentence)) continue;
+        if (!is_said(out_[Outline::done], sentence)) add_quote(Outline::decisions, sentence);
       }
     }
   }
 
-  // What the model said last before the user spoke again, and what was run; newest first.
-  void work() {
-    std::vector<std::pair<size_t, std::string>> lines;
-    const std::span<const WorkingMessage> messages = removed_of(input_);
-    std::string said;
-    for (size_t i = 0; i < messages.size(); ++i) {
-      const std::string text = assistant_text(input_.body, messages[i]);
-      if (!text.empty()) said = text;
-      const bool turn_ends = i + 1 < messages.size() && user_speaks(input_.body, messages[i + 1]);
-      if (!turn_ends || said.empty()) continue;
-      lines.emplace_back(i, fmt::format(texts::kReported, quoted(one_line(said, kReportChars))));
-      said.clear();
-    }
-    for (const RunFact& run : facts_.runs) {
-      if (run.answered) lines.emplace_back(run.last, run_line(run));
-    }
+  using Dated = std::pair<size_t, std::string>;  // message, line
+
+  // What the model said when it was done or on its way, and what was run with success; newest
+  // first.
+  void done() {
+    std::vector<Dated> lines;
+    said_lines(lines);
+    run_lines(lines);
     for (const PlanStep& step : facts_.plan) {
       if (step.done) lines.emplace_back(0, fmt::format(texts::kTodoDone, step.text));
     }
     std::stable_sort(lines.begin(), lines.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+                     [](const Dated& a, const Dated& b) { return a.first > b.first; });
     for (const auto& [at, line] : lines) add(Outline::done, "{}", line);
+  }
+
+  void said_lines(std::vector<Dated>& lines) {
+    size_t reports = 0;
+    size_t notes = 0;
+    for (auto said = said_.rbegin(); said != said_.rend(); ++said) {
+      if (said->ends) {
+        if (++reports > kReports) continue;
+        const std::string text = one_line(said->text, kReportChars);
+        lines.emplace_back(said->at, fmt::format(texts::kReported, quoted(text)));
+      } else if (said != said_.rbegin()) {
+        const std::string text = findings_of(said->text);
+        if (text.size() < kShortestNote || ++notes > kNotes) continue;
+        lines.emplace_back(said->at, fmt::format(texts::kNoted, quoted(text)));
+      }
+    }
+  }
+
+  void run_lines(std::vector<Dated>& lines) {
+    std::map<std::string_view, size_t> alike;
+    for (const RunFact& run : facts_.runs) {
+      if (went_well(run) && !run.looks) ++alike[run.group];
+    }
+    std::map<std::string_view, size_t> shown;
+    size_t all = 0;
+    for (const RunFact& run : facts_.runs) {
+      if (!went_well(run) || run.looks || all == kRuns) continue;
+      const size_t number = ++shown[run.group];
+      if (number > kRunsAlike) continue;
+      ++all;
+      const size_t rest = alike[run.group] - number;
+      std::string line = run_line(run);
+      if (number == kRunsAlike && rest > 0) line += fmt::format(texts::kMoreRuns, rest);
+      lines.emplace_back(run.last, std::move(line));
+    }
+    if (all > 0) return;
+    // Of a session that only looked around, what it saw last.
+    for (const RunFact& run : facts_.runs) {
+      if (!went_well(run) || !run.looks || all >= kRunsAlike) continue;
+      ++all;
+      lines.emplace_back(run.last, run_line(run));
+    }
   }
 
   static std::string run_line(const RunFact& run) {
@@ -150,74 +253,64 @@ class Extract {
     return fmt::format(texts::kRun, quoted(run.what), times, outcome);
   }
 
+  // What failed and was not run again with success.
   void open_ends() {
     for (const PlanStep& step : facts_.plan) {
       if (!step.done) add(Outline::open, texts::kTodo, step.status, step.text);
     }
+    std::set<std::string_view> mended;
+    std::map<std::string_view, size_t> alike;
+    size_t shown = 0;
     for (const RunFact& run : facts_.runs) {
-      if (!run.answered || run.failed || run.error) add(Outline::open, "{}", run_line(run));
+      if (went_well(run)) mended.insert(run.kind);
+      if (went_well(run) || run.looks || mended.contains(run.kind)) continue;
+      if (shown == kOpenRuns || ++alike[run.group] > kRunsAlike) {
+        out_.more[Outline::open] = true;
+        continue;
+      }
+      ++shown;
+      add(Outline::open, "{}", run_line(run));
     }
   }
 
   void files() {
-    for (const FileFact& file : facts_.files) {
-      add(Outline::files, texts::kFile, quoted(file.path), actions_of(file));
-    }
+    const std::vector<FileFact> before = take_files(earlier_[Outline::files]);
+    const std::vector<FileFact> all = merged_files(facts_.files, before);
+    for (const std::string& line : file_lines(all)) add(Outline::files, "{}", line);
+    size_t shown = 0;
     for (const PutAwayFact& put : facts_.put_away) {
+      if (++shown > kPutAwayShown) {
+        out_.more[Outline::files] = true;
+        return;
+      }
       add(Outline::files, texts::kPutAway, quoted(put.path), put.what, texts::grouped(put.tokens));
     }
   }
 
-  static std::string actions_of(const FileFact& file) {
-    static constexpr std::string_view kWords[] = {"read", "written", "edited", "deleted", "moved"};
-    std::string out;
-    for (size_t i = 0; i < std::size(kWords); ++i) {
-      if (file.counts[i] == 0) continue;
-      out.append(out.empty() ? "" : ", ").append(kWords[i]);
-      if (file.counts[i] > 1) out += fmt::format(texts::kTimes, file.counts[i]);
-    }
-    if (file.failures > 0) {
-      out.append(", ").append(fmt::format(texts::kFileFailed, file.failures));
-    }
-    return out;
-  }
-
   void next_steps() {
-    size_t shown = 0;
+    if (!said_.empty()) {
+      const Said& last = said_.back();
+      std::vector<std::string> intents = marked_sentences(last.text, Mark::intent);
+      if (intents.size() > kIntents) intents.erase(intents.begin(), intents.end() - kIntents);
+      for (const std::string& s : intents) add_quote(Outline::next_steps, s);
+      if (intents.empty() && !last.ends && checkboxes(last.text).empty()) {
+        add(Outline::next_steps, texts::kSaidLast, quoted(one_line(last.text, kReportChars)));
+      }
+    }
+    const PlanStep* next = nullptr;
     for (const PlanStep& step : facts_.plan) {
-      if (!step.done && shown++ < kStepsShown) add(Outline::next_steps, texts::kStep, step.text);
+      if (step.done) continue;
+      const bool begun = step.status.find("progress") != std::string::npos;
+      if (next == nullptr || begun) next = &step;
+      if (begun) break;
     }
-    const std::span<const WorkingMessage> messages = removed_of(input_);
-    for (auto at = messages.rbegin(); at != messages.rend(); ++at) {
-      const std::string text = assistant_text(input_.body, *at);
-      if (text.empty()) continue;
-      std::vector<std::string> said = marked_sentences(text, Mark::intent);
-      if (said.size() > kIntents) said.erase(said.begin(), said.end() - kIntents);
-      for (const std::string& s : said) add(Outline::next_steps, texts::kQuote, quoted(s));
-      break;
-    }
+    if (next != nullptr) add(Outline::next_steps, texts::kStep, next->text);
     if (out_[Outline::next_steps].empty()) add(Outline::next_steps, "{}", texts::kGoOn);
-  }
-
-  // Lines of the summary before, unless something newer is said of the same. A newer plan takes the
-  // place of the old one.
-  void carry_over(size_t section) {
-    if (section == Outline::next_steps && !facts_.plan.empty()) return;
-    std::set<std::string, std::less<>> subjects;
-    for (const auto* lines : {&out_[Outline::done], &out_.lines[section]}) {
-      for (const std::string& line : *lines) subjects.emplace(subject_of(line));
-    }
-    const bool steps = section == Outline::open && !facts_.plan.empty();
-    for (const std::string& line : earlier_.lines[section]) {
-      if (out_.lines[section].size() >= 2 * kLinesOfASection) return;
-      if (steps && line.starts_with(kPlanLine)) continue;
-      if (line == texts::kGoOn || subjects.contains(subject_of(line))) continue;
-      out_.lines[section].push_back(line);
-    }
   }
 
   const SummaryInput& input_;
   CallFacts facts_;
+  std::vector<Said> said_;
   Outline earlier_;
   Outline out_;
 };

@@ -1,9 +1,12 @@
 #include "context/summary_outcome.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <vector>
+#include <optional>
 
 #include "context/error_lines.h"
+#include "context/json_digest.h"
 #include "context/quote.h"
 #include "schema/base/json.h"
 #include "schema/base/utf8.h"
@@ -45,6 +48,18 @@ int exit_status(std::string_view text) {
     status = found;
   }
   return status;
+}
+
+// Hosts put it first or last.
+int status_at_an_end(std::string_view text) {
+  const size_t end = text.size() > kStatusEnd ? text.size() - kStatusEnd : 0;
+  const int status = exit_status(text.substr(end));
+  return status < 0 ? exit_status(text.substr(0, kStatusStart)) : status;
+}
+
+// "(12 rows)": how much there was, not what.
+bool counts_rows(std::string_view line) {
+  return line.starts_with('(') && (line.ends_with(" rows)") || line.ends_with(" row)"));
 }
 
 // Without the line number that a preview puts before what it shows.
@@ -101,27 +116,41 @@ std::string both_ends(std::string_view text) {
 }  // namespace
 
 Outcome outcome_of(std::string_view text) {
-  const std::string clean = clean_text(both_ends(unwrapped(text)));
+  const std::string inner = unwrapped(text);
+  if (inner == text) {
+    if (const std::optional<JsonDigest> json = json_digest(text)) {
+      const bool status = status_at_an_end(text) > 0;
+      return {one_line(json->text, kTellingChars), json->failed || status, false};
+    }
+  }
+  const std::string clean = clean_text(both_ends(inner));
   Outcome out;
   std::string_view last;
   std::string_view error;
+  std::string_view behind;  // the line after the error
   for (std::string_view rest = clean; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = without_gutter(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!says_something(line) || line.starts_with(kOurOwn) || tells_status(line)) continue;
+    if (counts_rows(line) && !last.empty()) continue;
     last = line;
+    if (!error.empty() && behind.empty()) behind = line;
     if (error.empty() && error_tier(line) == ErrorTier::error) error = line;
   }
-  // Hosts put it first or last.
-  int status = exit_status(clean.size() > kStatusEnd
-                               ? std::string_view(clean).substr(clean.size() - kStatusEnd)
-                               : clean);
-  if (status < 0) status = exit_status(std::string_view(clean).substr(0, kStatusStart));
+  const int status = status_at_an_end(clean);
   out.failed = status > 0;
   out.error = status < 0 && !error.empty();
   const bool tell_error = (out.failed || out.error) && !error.empty();
-  out.telling = one_line(tell_error ? error : last, kTellingChars);
+  if (!tell_error) {
+    out.telling = one_line(last, kTellingChars);
+  } else if (error.starts_with("Traceback")) {
+    out.telling = one_line(last, kTellingChars);  // what was thrown stands last
+  } else {
+    const bool announces = error.ends_with(':');
+    out.telling = one_line(announces ? fmt::format("{} {}", error, behind) : std::string(error),
+                           kTellingChars);
+  }
   return out;
 }
 

@@ -116,7 +116,8 @@ Outline fitted(const Outline& outline, uint64_t room) {
   uint64_t left = 0;
   for (size_t i = 0; i < Outline::kSections; ++i) {
     const std::vector<std::string>& items = outline.lines[i];
-    Section& section = sections.emplace_back(items, i == Outline::constraints);
+    Section& section =
+        sections.emplace_back(items, i == Outline::constraints || i == Outline::decisions);
     const uint64_t share = room * kShares[i] / 100;
     left += section.take(share, items.size() > 1 ? share * kOneItemPercent / 100 : share);
   }

@@ -32,9 +32,9 @@ Outline parse_outline(std::string_view text);
 // All seven headings, "- none" where there is nothing.
 std::string render_outline(const Outline& outline);
 // The same within `max_tokens` by window count: every section has a share of its own, what one
-// leaves goes to the others. Last items of a section go first, of the constraints those in the
-// middle: what was said first holds as long as what was said last. A long item is cut, with "…";
-// a line says where items were left out.
+// leaves goes to the others. Last items of a section go first, of constraints and decisions
+// those in the middle: what was said first holds as long as what was said last. A long item is cut,
+// with "…"; a line says where items were left out.
 std::string fit_outline(const Outline& outline, uint64_t max_tokens);
 
 }  // namespace ebla::context

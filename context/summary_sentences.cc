@@ -19,48 +19,86 @@ constexpr size_t kTailBytes = 8'192;
 // Lower case. A word that begins and ends with a letter of an alphabet stands alone; others
 // (Chinese, Japanese, Korean, Thai) are found anywhere.
 constexpr std::string_view kConstraints[] = {
-    "must", "must not", "mustn't", "never", "always", "don't", "do not", "dont", "does not have to",
-    "only", "without", "required", "requirement", "make sure", "ensure", "avoid", "not allowed",
-    "forbidden", "cannot", "can't", "should not", "shouldn't", "should", "at most", "at least",
-    "no more than", "keep", "leave", "prefer", "important",
+    "must", "must not", "mustn't", "never", "always", "don't", "do not", "dont", "only", "required",
+    "requirement", "make sure", "avoid", "not allowed", "forbidden", "should not", "shouldn't",
+    "at most", "at least", "no more than", "under no circumstances", "no longer than",
     // German
-    "muss", "müssen", "darf nicht", "dürfen nicht", "darf", "nie", "niemals", "immer", "nur",
-    "ohne", "kein", "keine", "keinen", "nicht", "unbedingt", "mindestens", "höchstens",
+    "muss", "müssen", "darf nicht", "dürfen nicht", "nie", "niemals", "immer", "nur", "unbedingt",
+    "mindestens", "höchstens",
     // French, Spanish, Portuguese, Italian
-    "doit", "doivent", "jamais", "toujours", "ne pas", "sans", "seulement", "interdit", "debe",
-    "deben", "nunca", "siempre", "no debes", "sin", "solo", "sólo", "prohibido", "deve", "devem",
-    "sempre", "não", "sem", "apenas", "mai", "senza", "vietato",
+    "doit", "doivent", "jamais", "toujours", "ne pas", "seulement", "interdit", "debe", "deben",
+    "nunca", "siempre", "no debes", "solo", "sólo", "prohibido", "deve", "devem", "sempre",
+    "apenas", "vietato",
     // Russian
     "должен", "должна", "должно", "должны", "нельзя", "никогда", "всегда", "только", "обязательно",
-    "не надо", "без",
+    "не надо",
     // Chinese
-    "必须", "必須", "不要", "不能", "不得", "不可", "禁止", "务必", "務必", "只能", "只要", "切勿",
-    "请勿", "一定要", "别", "始终", "永远不", "至少", "最多", "仅",
+    "必须", "必須", "不要", "不能", "不得", "不可", "禁止", "务必", "務必", "只能", "切勿", "请勿",
+    "一定要", "始终", "永远不", "至少", "最多", "一律", "统一", "統一", "以后都",
     // Japanese, Korean
     "必ず", "してはいけ", "しないで", "ないでください", "べき", "だけ", "絶対", "なければならな",
     "반드시", "절대", "하지 마", "하지마", "안 됩니다", "금지", "항상", "해야"};
 
+constexpr std::string_view kWishes[] = {"should",
+                                        "keep",
+                                        "keeps",
+                                        "leave",
+                                        "prefer",
+                                        "important",
+                                        "ensure",
+                                        "without",
+                                        "cannot",
+                                        "can't",
+                                        "does not have to",
+                                        "every",
+                                        ", not",
+                                        "before you",
+                                        "darf",
+                                        "ohne",
+                                        "kein",
+                                        "keine",
+                                        "keinen",
+                                        "nicht",
+                                        "sans",
+                                        "sin",
+                                        "não",
+                                        "sem",
+                                        "mai",
+                                        "senza",
+                                        "без",
+                                        "只要",
+                                        "别",
+                                        "仅"};
+
 constexpr std::string_view kDecisions[] = {
-    "decided",    "decide",      "decision",    "chose",       "choose",      "chosen",
-    "instead of", "rather than", "going with",  "go with",     "settled on",  "we will use",
-    "we'll use",  "i'll use",    "let's use",   "switch to",   "switched to", "agreed",
-    "approach",   "because",     "entschieden", "stattdessen", "statt",       "nehmen wir",
-    "décidé",     "choisi",      "plutôt que",  "decidido",    "elegido",     "en lugar de",
-    "решил",      "решили",      "выбрал",      "вместо",      "决定",        "決定",
-    "选择",       "選擇",        "采用",        "採用",        "改用",        "改为",
-    "方案",       "而不是",      "ことにし",    "代わりに",    "結論",        "결정",
-    "선택",       "대신"};
+    "decided",     "decide",      "decision",   "chose",       "choose",      "chosen",
+    "instead of",  "rather than", "going with", "go with",     "settled on",  "we will use",
+    "we'll use",   "i'll use",    "let's use",  "switch to",   "switched to", "agreed",
+    "entschieden", "stattdessen", "statt",      "nehmen wir",  "décidé",      "choisi",
+    "plutôt que",  "decidido",    "elegido",    "en lugar de", "решил",       "решили",
+    "выбрал",      "вместо",      "决定",       "決定",        "选择",        "選擇",
+    "采用",        "採用",        "改用",       "改为",        "而不是",      "ことにし",
+    "代わりに",    "結論",        "결정",       "선택",        "대신"};
+
+constexpr std::string_view kRuleLists[] = {
+    "rules",   "rule",       "requirements",  "constraints", "conditions", "guidelines",
+    "notes",   "regeln",     "anforderungen", "règles",      "reglas",     "requisitos",
+    "правила", "требования", "要求",          "规则",        "規則",       "注意",
+    "约束",    "条件",       "ルール",        "規則"};
 
 constexpr std::string_view kIntents[] = {
-    "next",  "now i",  "i will",       "i'll",   "let me",   "going to",   "remaining",
-    "todo",  "then i", "als nächstes", "jetzt",  "ensuite",  "maintenant", "a continuación",
-    "ahora", "дальше", "теперь",       "接下来", "下一步",   "现在",       "然后",
-    "接著",  "我将",   "我会",         "次に",   "これから", "다음",       "이제"};
+    "next",  "now i",    "i will",       "i'll",   "let me",  "going to",   "remaining",
+    "todo",  "then i",   "als nächstes", "jetzt",  "ensuite", "maintenant", "a continuación",
+    "ahora", "дальше",   "теперь",       "接下来", "下一步",  "现在",       "然后",
+    "接著",  "我将",     "我会",         "我先",   "先看",    "让我",       "我来",
+    "次に",  "これから", "다음",         "이제"};
 
 std::span<const std::string_view> words_of(Mark mark) {
   switch (mark) {
     case Mark::constraint:
       return kConstraints;
+    case Mark::wish:
+      return kWishes;
     case Mark::decision:
       return kDecisions;
     case Mark::intent:
@@ -158,28 +196,78 @@ std::string both_ends(std::string_view text) {
          std::string(tail);
 }
 
+// A sentence without an end goes on for too long: up to the last clause that fits.
+size_t clause_end(std::string_view sentence) {
+  const size_t most = first_characters(sentence, kSentenceChars).size();
+  if (most == sentence.size()) return most;
+  const std::string_view start = sentence.substr(0, most);
+  size_t end = 0;
+  for (std::string_view mark : {", ", "; ", ": ", "\uff0c", "\u3001", "\uff1a"}) {
+    const size_t at = start.rfind(mark);
+    if (at != std::string_view::npos) end = std::max(end, at + mark.size());
+  }
+  return end > 0 ? end : most;
+}
+
+// Lines of a clean text, those in code left out. A fence that never closes is none.
+std::vector<std::string_view> prose_lines(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (without_bullet(line).starts_with("```")) {
+      const size_t close = text.starts_with("```") ? 0 : text.find("\n```");
+      if (close == std::string_view::npos) continue;
+      const size_t end = text.find('\n', close + 1);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      continue;
+    }
+    out.push_back(line);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> sentences_of(std::string_view text) {
   const std::string clean = clean_text(both_ends(text));
   std::vector<std::string> out;
-  bool in_code = false;
-  for (std::string_view rest = clean; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = without_bullet(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.starts_with("```")) {
-      in_code = !in_code;
-      continue;
-    }
-    while (!in_code && !line.empty()) {
-      const size_t length = sentence_end(line);
+  for (std::string_view line : prose_lines(clean)) {
+    line = without_bullet(line);
+    while (!line.empty()) {
+      const std::string_view whole = line.substr(0, sentence_end(line));
+      const size_t length = clause_end(whole);
       std::string sentence = one_line(line.substr(0, length), kSentenceChars);
       if (has_letters(sentence)) out.push_back(std::move(sentence));
       line.remove_prefix(length);
     }
   }
   return out;
+}
+
+std::vector<std::string> listed_rules(std::string_view text) {
+  const std::string clean = clean_text(both_ends(text));
+  std::vector<std::string> out;
+  bool below = false;
+  for (std::string_view line : prose_lines(clean)) {
+    const std::string_view item = without_bullet(line);
+    if (item.empty()) continue;
+    const bool heading = item.ends_with(':') || item.ends_with("\uff1a") || line.starts_with('#');
+    if (heading) {
+      const std::string low = folded(item);
+      below = std::any_of(std::begin(kRuleLists), std::end(kRuleLists),
+                          [&low](std::string_view word) { return holds_word(low, word); });
+    } else if (item.size() == line.size()) {
+      below = false;
+    } else if (below && has_letters(item)) {
+      out.push_back(one_line(item, kSentenceChars));
+    }
+  }
+  return out;
+}
+
+bool asks(std::string_view sentence) {
+  return sentence.ends_with('?') || sentence.ends_with("\uff1f") || sentence.ends_with("\u5417");
 }
 
 bool bears(std::string_view sentence, Mark mark) {

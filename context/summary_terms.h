@@ -25,7 +25,8 @@ class Terms {
  private:
   struct Entry {
     uint64_t score = 0;
-    uint64_t order = 0;  // of the last mention
+    uint64_t order = 0;   // of the last mention
+    bool spoken = false;  // the user named it
   };
   void word(std::string_view word, uint32_t telling, uint32_t weight);
 

@@ -11,7 +11,7 @@
 namespace ebla::context {
 namespace {
 
-constexpr size_t kShortest = 3;
+constexpr size_t kShortest = 4;        // but for "#12"
 constexpr size_t kWordBytes = 120;     // a longer word is data
 constexpr size_t kAddressBytes = 400;  // of a URL or a path
 constexpr size_t kNameBytes = 120;  // of a file in Chinese: what runs on for longer is a sentence
@@ -289,7 +289,7 @@ class Finder {
 
   void plain(std::string_view word) {
     word = without_line(trimmed(word));
-    if (word.size() < kShortest) return;
+    if (word.size() < kShortest && !word.starts_with('#')) return;
     const uint32_t found = telling(word);
     const bool path = word.find('/') != word.npos;
     if (found > 0 && path && word.size() > kWordBytes) return emit(word);

@@ -48,6 +48,22 @@ TEST(Quote, AnOpeningMarkAtTheCutGoesAndSoDoesHalfAnEscape) {
   }
 }
 
+TEST(Quote, WhatIsQuotedCanBeHadBack) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    const std::string text = test::messy(random, 60) + "\"\\\n\x01\xff";
+    const std::string line = context::quoted(text) + ": rest";
+    std::string_view rest = line;
+    EXPECT_EQ(take_quoted(rest), text);
+    EXPECT_EQ(rest, ": rest");
+  }
+  for (std::string_view broken : {"", "x", "\"", "\"a", "\"\\", "\"\\\"", "\"\\x1", "\"\\xzz\""}) {
+    std::string_view rest = broken;
+    EXPECT_EQ(take_quoted(rest), std::nullopt) << broken;
+    EXPECT_EQ(rest, broken);
+  }
+}
+
 TEST(Quote, AnyCutOfAnyTextIsStrictAndShort) {
   std::mt19937 random(7);
   for (int i = 0; i < 300; ++i) {

@@ -135,11 +135,23 @@ TEST(Terms, WhatTheUserNamedComesFirstAndNothingTwice) {
     talk.result(id, "bash", "value_of_" + id + " = format/list.cc");
   }
   const std::vector<std::string> best = terms_of(talk.input(61)).best(10);
-  ASSERT_EQ(best.size(), 10u);
+  ASSERT_GE(best.size(), 4u);
   EXPECT_THAT(std::vector(best.begin(), best.begin() + 2),
               UnorderedElementsAre("FMT-2291", "src/format/list.cc"));
   EXPECT_THAT(best, Not(Contains("list.cc")));
   EXPECT_THAT(best, Not(Contains("format/list.cc")));
+}
+
+TEST(Terms, OfASeriesAFewAreEnoughUnlessTheUserNamedThem) {
+  test::Talk talk;
+  talk.user("Compare FMT-1, FMT-22, FMT-333 and FMT-4444.");
+  for (int i = 0; i < 40; ++i) {
+    talk.assistant(test::repeat("unit_" + std::to_string(i) + ".cc ", 9));
+  }
+  talk.result("1", "bash", "id 9f1c2d34-77aa-4c1e-9d52-0b6f3f0a9b11");
+  const std::vector<std::string> best = terms_of(talk.input(42)).best(20);
+  EXPECT_THAT(best, UnorderedElementsAre("FMT-1", "FMT-22", "FMT-333", "FMT-4444", "unit_39.cc",
+                                         "unit_38.cc", "9f1c2d34-77aa-4c1e-9d52-0b6f3f0a9b11"));
 }
 
 TEST(Terms, AnyTextIsReadToItsEnd) {
