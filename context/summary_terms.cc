@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/ascii.h"
 #include "context/part_text.h"
 #include "context/quote.h"
 #include "context/term_words.h"
@@ -11,6 +12,7 @@
 namespace ebla::context {
 namespace {
 
+constexpr size_t kPathBytes = 400;
 constexpr size_t kScanBytes = 32'768;  // of one text, from each end
 constexpr size_t kTerms = 50'000;
 constexpr size_t kOfASeries = 2;
@@ -33,17 +35,23 @@ std::string series_of(std::string_view term) {
   return out;
 }
 
-void add_arguments(Terms& terms, const Json& value, int depth) {
+// "file_path", "filename": what it is given is a path, whatever it looks like.
+bool names_path(std::string_view name) {
+  const std::string low = lowered(name);
+  return low.find("path") != low.npos || low.find("file") != low.npos;
+}
+
+void add_arguments(Terms& terms, std::string_view name, const Json& value, int depth) {
   if (depth == 0) return;
-  if (value.is(Json::Kind::string)) terms.add_value(value.text, kToolWeight);
-  for (const Json& item : value.items) add_arguments(terms, item, depth - 1);
-  for (const auto& [name, member] : value.members) add_arguments(terms, member, depth - 1);
+  if (value.is(Json::Kind::string)) terms.add_value(value.text, kToolWeight, names_path(name));
+  for (const Json& item : value.items) add_arguments(terms, name, item, depth - 1);
+  for (const auto& [key, member] : value.members) add_arguments(terms, key, member, depth - 1);
 }
 
 void add_call(Terms& terms, std::string_view body, const Part& call) {
   const Json arguments = arguments_value(body, call);
   if (!arguments.is(Json::Kind::object)) return terms.add(arguments_text(body, call), kToolWeight);
-  add_arguments(terms, arguments, kArgumentDepth);
+  add_arguments(terms, "", arguments, kArgumentDepth);
 }
 
 }  // namespace
@@ -58,8 +66,10 @@ void Terms::add(std::string_view text, uint32_t weight) {
   });
 }
 
-void Terms::add_value(std::string_view text, uint32_t weight) {
-  if (!is_path(text)) return add(text, weight);
+void Terms::add_value(std::string_view text, uint32_t weight, bool path) {
+  const bool one = text.size() <= kPathBytes && text.find('\n') == text.npos &&
+                   text.find("://") == text.npos && text.find('.') != text.npos;
+  if (!is_path(text) && !(path && one)) return add(text, weight);
   word(clean_text(text), kTelling, kPathWeight * weight);
 }
 

@@ -17,8 +17,8 @@ class Terms {
  public:
   // `weight`: how much a mention there says; the user's own counts most.
   void add(std::string_view text, uint32_t weight);
-  // The same of one whole value, which may be a path with spaces.
-  void add_value(std::string_view text, uint32_t weight);
+  // The same of one whole value, which may be a path with spaces; `path`: it is named so.
+  void add_value(std::string_view text, uint32_t weight, bool path);
   // At most so many, best first.
   std::vector<std::string> best(size_t count) const;
 

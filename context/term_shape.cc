@@ -151,10 +151,12 @@ bool is_path(std::string_view value) {
                       value.starts_with("./") || value.starts_with("../");
   const std::string_view name = value.substr(value.find_last_of("/\\") + 1);
   const bool named = name.rfind('.') != 0 && known_extension(name);
-  const bool slash = value.find('/') != value.npos;
-  // A sentence may end in a name; a path has no colon or comma before its spaces.
-  const bool spaced = value.find(' ') != value.npos;
-  if (spaced) return named && value.find_first_of(",;:=") == value.npos && (rooted || !slash);
+  // A sentence may end in a name; a path has no colon or comma, and no space before its folders.
+  const size_t space = value.find(' ');
+  if (space != value.npos) {
+    const bool folder = rooted || value.find('/') < space;
+    return named && folder && value.find_first_of(",;:=") == value.npos;
+  }
   return named || (rooted && value.find('/', 1) != value.npos);
 }
 

@@ -118,12 +118,17 @@ TEST(Terms, APathWithSpacesStandsInQuotesOrIsAWholeValue) {
   EXPECT_TRUE(is_path("/home/me/My Documents/q3 report.docx"));
   EXPECT_TRUE(is_path("数据/2024 年销售.csv") || is_path("/数据/2024 年销售.csv"));
   EXPECT_TRUE(is_path("\\\\nas\\share\\a b.xls"));
+  EXPECT_TRUE(is_path("charts/q3 revenue by region.png"));
+  EXPECT_FALSE(is_path("Read src/main.cc"));
+  EXPECT_FALSE(is_path("Read main.cc"));
   EXPECT_FALSE(is_path("Read main.cc, then fix: a.cc"));
   EXPECT_FALSE(is_path("SELECT a/b FROM x"));
   EXPECT_FALSE(is_path("https://example.com/a.txt"));
   test::Talk talk;
   talk.call("1", "Read", R"({"file_path":"/home/me/My Documents/\u5831\u544a 3.docx","limit":5})");
-  EXPECT_THAT(terms_of(talk.input(1)).best(9), ElementsAre("/home/me/My Documents/報告 3.docx"));
+  talk.call("2", "open", R"({"filename":"Q3 report.xlsx","title":"Read main.cc"})");
+  EXPECT_THAT(terms_of(talk.input(2)).best(9),
+              ElementsAre("Q3 report.xlsx", "/home/me/My Documents/報告 3.docx", "main.cc"));
 }
 
 TEST(Terms, WhatTheUserNamedComesFirstAndNothingTwice) {
