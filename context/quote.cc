@@ -172,4 +172,17 @@ std::string_view first_tokens(std::string_view text, uint64_t tokens) {
   return text;
 }
 
+std::string_view last_tokens(std::string_view text, uint64_t tokens) {
+  if (text.size() / kBytesPerToken > tokens) {
+    text = text.substr(utf8::floor_boundary(text, text.size() - tokens * kBytesPerToken));
+  }
+  for (uint64_t count = estimate_tokens(text); count > tokens; count = estimate_tokens(text)) {
+    const double share = kTowardsTarget * static_cast<double>(tokens) / static_cast<double>(count);
+    const auto wanted = static_cast<size_t>(static_cast<double>(text.size()) * share);
+    const size_t from = cluster_floor(text, utf8::floor_boundary(text, text.size() - wanted));
+    text = text.substr(from > 0 ? from : utf8::decode(text).length);
+  }
+  return text;
+}
+
 }  // namespace ebla::context

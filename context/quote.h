@@ -33,5 +33,7 @@ std::string cut_off(std::string_view whole, std::string_view start);
 // Starts of a valid text, cut where a reader sees a character end.
 std::string_view first_characters(std::string_view text, size_t characters);
 std::string_view first_tokens(std::string_view text, uint64_t tokens);  // by window count
+// Its end, from where a character begins.
+std::string_view last_tokens(std::string_view text, uint64_t tokens);
 
 }  // namespace ebla::context

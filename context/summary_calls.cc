@@ -22,6 +22,10 @@ constexpr size_t kPathBytes = 400;
 constexpr size_t kSteps = 100;
 // Of a result that was put away, to see how it ended.
 constexpr size_t kResultBytes = 16'384;
+// An answer that begins like one of these says that nothing was changed; a longer one says more.
+constexpr size_t kErrorBytes = 2'000;
+constexpr size_t kErrorStartBytes = 16;
+constexpr std::string_view kErrorStarts[] = {"error", "failed", "failure", "tool_use_error"};
 
 constexpr std::string_view kPathNames[] = {
     "file_path", "path",     "filepath",      "filename",      "file",         "target_file",
@@ -123,6 +127,19 @@ std::vector<PlanStep> plan_of(const Json& arguments) {
   return {};
 }
 
+// Short, and it begins like an error. What a file says may do so, too: only changes are judged by
+// it.
+bool says_failed(const Part& result, const std::vector<FileUse>& files, std::string_view text) {
+  if (result.error) return true;
+  const bool changes =
+      std::ranges::any_of(files, [](const FileUse& use) { return use.action != FileAction::read; });
+  if (!changes || text.size() > kErrorBytes) return false;
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n<"), text.size());
+  const std::string start = lowered(text.substr(begin, kErrorStartBytes));
+  return std::ranges::any_of(kErrorStarts,
+                             [&](std::string_view s) { return start.starts_with(s); });
+}
+
 class Collector {
  public:
   explicit Collector(const SummaryInput& input) : input_(input) {}
@@ -138,7 +155,7 @@ class Collector {
 
  private:
   struct Call {
-    std::vector<std::string> paths;  // files that it used
+    std::vector<FileUse> files;
     std::string run;
     size_t message = 0;
   };
@@ -179,7 +196,7 @@ class Collector {
       return;
     }
     for (const FileUse& use : file_uses(source, arguments, raw)) use_file(call, use, i);
-    if (!call.paths.empty() || looks_only(source.tool)) return;
+    if (!call.files.empty() || looks_only(source.tool)) return;
     const RunName name = run_name(source, arguments, raw);
     for (const std::string& path : name.written) use_file(call, {path, FileAction::written}, i);
     call.run = name.what;
@@ -193,7 +210,13 @@ class Collector {
     FileFact& file = files_[use.path];
     ++file.counts[static_cast<size_t>(use.action)];
     file.last = i + 1;
-    call.paths.push_back(use.path);
+    call.files.push_back(use);
+  }
+
+  static void failed(FileFact& file, FileAction action) {
+    uint32_t& count = file.counts[static_cast<size_t>(action)];
+    if (action != FileAction::read && count > 0) --count;
+    ++file.failures;
   }
 
   void result(const WorkingMessage& message, size_t p) {
@@ -201,8 +224,9 @@ class Collector {
     const auto found = calls_.find(source.call_id);
     if (found == calls_.end()) return;
     const Call& call = found->second;
-    if (source.error) {
-      for (const std::string& path : call.paths) ++files_[path].failures;
+    if (!call.files.empty() &&
+        says_failed(source, call.files, standing_text(input_.body, message, p))) {
+      for (const FileUse& use : call.files) failed(files_[use.path], use.action);
     }
     if (call.run.empty()) return;
     RunFact& run = runs_[call.run];

@@ -18,7 +18,10 @@ constexpr size_t kNamesOfALine = 24;
 constexpr std::array<std::string_view, 5> kWords = {"read", "written", "edited", "deleted",
                                                     "moved"};
 
+// Or tried in vain.
 bool changed(const FileFact& file) {
+  const bool read = file.counts[static_cast<size_t>(FileAction::read)] > 0;
+  if (!read && file.failures > 0) return true;
   return std::any_of(file.counts + 1, file.counts + std::size(file.counts),
                      [](uint32_t count) { return count > 0; });
 }
@@ -31,6 +34,7 @@ std::string actions_of(const FileFact& file) {
     if (file.counts[i] > 1) out += fmt::format(texts::kTimes, file.counts[i]);
   }
   if (file.failures > 0) {
+    if (out.empty()) out = texts::kNotChanged;
     out.append(", ").append(fmt::format(texts::kFileFailed, file.failures));
   }
   return out;
@@ -53,7 +57,7 @@ bool read_actions(std::string_view text, FileFact& file) {
       file.counts[word - kWords.begin()] = number_in(piece, 1);
     } else if (piece.ends_with(" failed")) {
       file.failures = number_in(piece, 1);
-    } else {
+    } else if (piece != texts::kNotChanged) {
       return false;
     }
   }

@@ -22,18 +22,27 @@ constexpr uint64_t kOneTextPercent = 50;
 // What fences and a note cost; and with less room a cut text is not begun.
 constexpr uint64_t kFrameTokens = 24;
 constexpr uint64_t kShortestCut = 64;
+// Of a text that is cut, in percent: its start; and what the mark between start and end costs.
+constexpr uint64_t kStartPercent = 60;
+constexpr uint64_t kGapTokens = 4;
 
 uint64_t words_room(uint64_t window) {
   const uint64_t whole = window == 0 ? limits::kTriggerTokens : window;
   return static_cast<uint64_t>(limits::kUserWordsShare * static_cast<double>(whole));
 }
 
+// Of the middle: a question mostly stands at the end of what it is about.
 UserWords cut_words(const UserWords& words, uint64_t tokens) {
-  const std::string_view start = first_tokens(words.text, tokens);
-  if (start.size() == words.text.size()) return words;
-  if (!words.note.empty()) return {std::string(start), words.note};
-  return {std::string(start), fmt::format(texts::kUserWordsCut, texts::grouped(utf8::count(start)),
-                                          texts::grouped(utf8::count(words.text)))};
+  if (estimate_tokens(words.text) <= tokens) return words;
+  const std::string_view text = words.text;
+  const std::string_view start = first_tokens(text, tokens * kStartPercent / 100);
+  const uint64_t left = tokens - std::min(tokens, estimate_tokens(start) + kGapTokens);
+  const std::string_view end = last_tokens(text.substr(start.size()), left);
+  std::string shown = fmt::format("{}\n{}\n{}", start, texts::kCut, end);
+  if (!words.note.empty()) return {std::move(shown), words.note};
+  return {std::move(shown),
+          fmt::format(texts::kUserWordsCut, texts::grouped(utf8::count(start) + utf8::count(end)),
+                      texts::grouped(utf8::count(text)))};
 }
 
 void add_block(std::string& out, const UserWords& words) {
@@ -114,6 +123,8 @@ std::string summary_message(const SummaryMessageInput& input) {
   out.append("\n").append(texts::kFileTitle).append("\n\n").append(texts::kFilePath);
   out.append(printable(input.input.history_path)).append("\n");
   add_doors(out, input);
+  // A client that trims what it keeps sends back the same message.
+  while (out.ends_with('\n')) out.pop_back();
   return out;
 }
 

@@ -151,6 +151,7 @@ inline constexpr char kStep[] = "- {}";
 inline constexpr char kFile[] = "- {}: {}";
 inline constexpr char kAlsoChanged[] = "- Changed before: ";
 inline constexpr char kOnlyRead[] = "- Only read: ";
+inline constexpr char kNotChanged[] = "not changed";
 inline constexpr char kFileFailed[] = "{} failed";
 inline constexpr char kPutAway[] = "- {} ({}, {} tokens)";
 inline constexpr char kGoOn[] = "- Go on with the newest request.";

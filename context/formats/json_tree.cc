@@ -187,7 +187,12 @@ uint32_t TreeBuilder::read_object(ondemand::value value, uint32_t self, size_t d
 Result<JsonTree> JsonTree::read(std::string_view text, size_t behind) {
   static_assert(json_text::kReadAhead >= simdjson::SIMDJSON_PADDING);
   if (text.size() > limits::kBodyBytes) {
-    return fail(Code::too_large, "the request is larger than 64 MiB: send less at once");
+    return fail(Code::too_large, "the request is longer than " +
+                                     std::to_string(limits::kBodyBytes) +
+                                     " bytes: send less at once");
+  }
+  if (text.starts_with("\xef\xbb\xbf")) {
+    return fail(Code::invalid_params, "the request begins with a byte order mark: send it without");
   }
   JsonTree tree;
   tree.text_ = text;
@@ -208,6 +213,10 @@ Result<JsonTree> JsonTree::read(std::string_view text, size_t behind) {
   ondemand::value root;
   simdjson::error_code error = parser.iterate(padded).get(document);
   if (!error) error = document.get_value().get(root);
+  if (error == simdjson::SCALAR_DOCUMENT_AS_VALUE) {
+    return fail(Code::invalid_params,
+                "the request is neither a list of messages nor an object that holds one");
+  }
   if (error) {
     builder.fail_with(simdjson::error_message(error));
     return builder.error();

@@ -275,6 +275,7 @@ Result<ListFound> find_list(const JsonTree& body, std::string_view member) {
 Result<Conversation> read_list(
     const ListFound& found, std::string_view name,
     const std::function<std::string(PartReader&, const JsonValue&, Message&)>& read) {
+  if (!found.request) name = "messages";  // the list alone, whatever a request would call it
   Conversation conversation;
   conversation.list = found.list.span();
   conversation.whole_request = static_cast<bool>(found.request);

@@ -105,13 +105,16 @@ TEST(Extract, FilesSayWhatHappenedToThem) {
             "{\"command\":[\"apply_patch\",\"*** Begin Patch\\n*** Add File: n.py\\n*** Delete "
             "File: o.py\\n*** End Patch\"]}");
   talk.call("7", "delete_file", "{\"path\":\"old.py\"}");
+  talk.call("8", "edit_file", "{\"path\":\"/a/b.c\"}");
+  talk.result("8", "edit_file", "Error: old_string not found in /a/b.c");
   const std::string files = section(extract(talk), Outline::files);
-  EXPECT_TRUE(has(files, "- \"/a/x.py\": read, edited (2 times), 1 failed\n")) << files;
+  EXPECT_TRUE(has(files, "- \"/a/x.py\": read, edited, 1 failed\n")) << files;
   EXPECT_TRUE(has(files, "- Only read: \"/a/y.py\"\n")) << files;
   EXPECT_TRUE(has(files, "- \"/a/z \\\"q\\\".py\": written\n")) << files;
   EXPECT_TRUE(has(files, "- \"n.py\": written\n")) << files;
   EXPECT_TRUE(has(files, "- \"o.py\": deleted\n")) << files;
   EXPECT_TRUE(has(files, "- \"old.py\": deleted\n")) << files;
+  EXPECT_TRUE(has(files, "- \"/a/b.c\": not changed, 1 failed\n")) << files;
 }
 
 TEST(Extract, TheNewestPlanGivesOpenItemsAndNextSteps) {

@@ -57,6 +57,20 @@ TEST(Faults, DepthAndCountsAreLimited) {
   EXPECT_EQ(fault_of(values).code, Code::too_large);
 }
 
+TEST(Faults, WhatIsNoListSaysSo) {
+  for (const auto& [body, wanted] : std::vector<std::pair<std::string, std::string>>{
+           {"5", "neither a list of messages"},
+           {"\"x\"", "neither a list of messages"},
+           {"null", "neither a list of messages"},
+           {"\xef\xbb\xbf[]", "byte order mark"},
+           {R"([{"role":"user","content":"x"},5])", "messages[1]"}}) {
+    const auto read = parse_any(body);
+    ASSERT_FALSE(read) << body;
+    EXPECT_EQ(read.error().code, Code::invalid_params);
+    EXPECT_NE(read.error().text.find(wanted), std::string::npos) << read.error().text;
+  }
+}
+
 // Any byte of a body lost, doubled or changed: an answer, and the same from both ways of reading.
 TEST(Faults, DamagedBodies) {
   for (uint32_t round = 0; round < 400; ++round) {
