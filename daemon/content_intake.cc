@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/wait_for.h"
 #include "schema/base/limits.h"
 
 namespace ebla::daemon {
@@ -23,7 +24,7 @@ class Stager {
     std::unique_lock lock(state_->mutex);
     // The first slice brings the id that the others name.
     const size_t room = sent_ > 0 && state_->content == 0 ? 1 : kSlicesOnTheWay;
-    state_->arrived.wait(lock, [&] { return state_->on_the_way < room || state_->error; });
+    wait(lock, [&] { return state_->on_the_way < room || state_->error; });
     if (state_->error) return std::unexpected(*state_->error);
     const ContentId content = state_->content;
     ++state_->on_the_way;
@@ -46,7 +47,9 @@ class Stager {
   // All that was sent is there, or the first error.
   Result<ContentId> finish() {
     std::unique_lock lock(state_->mutex);
-    state_->arrived.wait(lock, [&] { return state_->on_the_way == 0; });
+    for (size_t left = state_->on_the_way; left > 0; left = state_->on_the_way) {
+      if (!wait(lock, [&] { return state_->on_the_way < left; })) break;
+    }
     if (state_->error) return std::unexpected(*state_->error);
     return state_->content;
   }
@@ -55,6 +58,14 @@ class Stager {
   ContentId content() const { return state_->content; }
 
  private:
+  // False, and an error from here on: the store says nothing.
+  template <class Done>
+  bool wait(std::unique_lock<std::mutex>& lock, Done done) {
+    if (state_->arrived.wait_until(lock, store_patience(), done)) return true;
+    if (!state_->error) state_->error = silent_store();
+    return false;
+  }
+
   struct State {
     std::mutex mutex;
     std::condition_variable arrived;

@@ -18,8 +18,8 @@ struct Intake {
 };
 
 // Reads the source to its end. Up to kInlineContentBytes stay in memory; more is staged in slices,
-// four at a time on their way. Fails with nothing left behind. Waits: for the source, and for the
-// store when it is staged.
+// four at a time on their way. Fails with nothing left behind. Waits: for the source, and when it
+// is staged for the store, as long as that goes on.
 Result<Intake> take_in(Store& store, ContentSource& source, context::ScanOptions options);
 
 // Gives up what was staged.

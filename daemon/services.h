@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +65,12 @@ struct SummaryCounters {
   std::atomic<uint64_t> breakers = 0;
 };
 
+// Changes that were made after nobody waited for them any more: the mounts are told later.
+struct LateChanges {
+  std::mutex mutex;
+  std::vector<ChangeSet> changes;
+};
+
 struct Services {
   // `summariser_limit`: time that one run of a summariser's command has.
   Services(
@@ -101,6 +109,7 @@ struct Services {
   ConversationCache seen_lists;
   // Bodies that are being prepared.
   const std::shared_ptr<Budget> prepare_bytes = std::make_shared<Budget>(limits::kBodiesBytes);
+  const std::shared_ptr<LateChanges> late_changes = std::make_shared<LateChanges>();
   SummaryDesk desk;
   EventHub events;
   std::atomic<bool> stopping = false;  // no new writes; waits for peers end
@@ -114,12 +123,11 @@ inline uid_t acting_uid(const Services& services, const Peer& peer) {
   return peer.uid == 0 ? services.uid : peer.uid;
 }
 
-// A change that this call asks of the store.
-inline ChangeOptions durable_change() {
+// A change that this call asks of the store; not begun any more after `patience_ms`.
+inline ChangeOptions durable_change(int patience_ms = limits::kRequestDeadlineMs) {
   return {.durability = Durability::durable,
           .origin = 0,
-          .deadline = std::chrono::steady_clock::now() +
-                      std::chrono::milliseconds(limits::kRequestDeadlineMs)};
+          .deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms)};
 }
 
 // Lets those who wait for events look, on a thread of the blocking pool.

@@ -6,6 +6,7 @@
 
 #include "context/evict.h"
 #include "context/names.h"
+#include "daemon/wait_for.h"
 #include "schema/path.h"
 
 namespace ebla::daemon {
@@ -22,11 +23,26 @@ Result<void> check_key(std::string_view key) {
               fmt::format("session: 1 to {} bytes, not {}", limits::kSessionKeyBytes, key.size()));
 }
 
+std::string session_name(const MethodCall& call) {
+  const Json* named = call.param("session");
+  return std::string(named == nullptr ? kDefaultSession : std::string_view(named->text));
+}
+
 std::string below(std::string_view folder, std::string_view name) {
   std::string path(folder);
   path += '/';
   path += name;
   return path;
+}
+
+Result<Session> admitted(const MethodCall& call, std::string_view name, Access access,
+                         Session session) {
+  if (session.uid == call.uid()) return session;
+  if (!call.owner()) return std::unexpected(unknown(name));
+  if (access == Access::read) return session;
+  return fail(Code::permission_denied,
+              fmt::format("session {} belongs to uid {}: it may be read, not written", session.id,
+                          session.uid));
 }
 
 }  // namespace
@@ -38,17 +54,34 @@ Result<Session> find_session(const MethodCall& call, std::string_view name, Acce
     if (found.error().code == Code::unknown_session) return std::unexpected(unknown(name));
     return found;
   }
-  if (found->uid == call.uid()) return found;
-  if (!call.owner()) return std::unexpected(unknown(name));
-  if (access == Access::read) return found;
-  return fail(Code::permission_denied,
-              fmt::format("session {} belongs to uid {}: it may be read, not written", found->id,
-                          found->uid));
+  return admitted(call, name, access, *std::move(found));
+}
+
+Result<Session> session_or_trouble(const MethodCall& call, std::optional<Error>& trouble) {
+  const std::string name = session_name(call);
+  if (auto fits = check_key(name); !fits) return std::unexpected(fits.error());
+  Services& services = call.services();
+  auto found = services.store.find_session(call.uid(), name);
+  if (found) return admitted(call, name, Access::write, *std::move(found));
+  Error error = std::move(found.error());
+  if (error.code == Code::unknown_session) {
+    auto opened = wait_briefly<SessionOutcome>(services, [&](Completion<SessionOutcome> done) {
+      services.store.open_session(session_plan(call, name, name),
+                                  durable_change(limits::kStoreWaitMs), std::move(done));
+    });
+    if (opened) return std::move(opened->session);
+    error = std::move(opened.error());
+  }
+  trouble = std::move(error);
+  Session unstored;
+  unstored.id = name;
+  unstored.key = name;
+  unstored.uid = call.uid();
+  return unstored;
 }
 
 void with_session(MethodCall call, Access access, WithSession then) {
-  const Json* named = call.param("session");
-  const std::string name(named == nullptr ? kDefaultSession : std::string_view(named->text));
+  const std::string name = session_name(call);
   auto found = find_session(call, name, access);
   if (found) return then(std::move(call), *std::move(found));
   if (found.error().code != Code::unknown_session) return call.refuse(std::move(found.error()));

@@ -1,6 +1,14 @@
 #include "daemon/wait_for.h"
 
+#include <fmt/format.h>
+
 namespace ebla::daemon {
+
+Error silent_store() {
+  return {Code::unavailable,
+          fmt::format("the store has not answered for {} s: see whether its disk still works",
+                      limits::kStoreWaitMs / 1'000)};
+}
 
 void tell_mounts(Services& services, const std::vector<ChangeSet>& changes) {
   std::vector<std::future<void>> told;
@@ -10,6 +18,15 @@ void tell_mounts(Services& services, const std::vector<ChangeSet>& changes) {
     deliver_then(services, change, [done](bool) { done->set_value(); });
   }
   for (std::future<void>& one : told) one.get();
+}
+
+void tell_late_changes(Services& services) {
+  std::vector<ChangeSet> changes;
+  {
+    const std::scoped_lock lock(services.late_changes->mutex);
+    changes.swap(services.late_changes->changes);
+  }
+  tell_mounts(services, changes);
 }
 
 }  // namespace ebla::daemon

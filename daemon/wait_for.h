@@ -2,7 +2,9 @@
 // for together, and then told to the mounts, so that whoever is answered can open the files.
 #pragma once
 
+#include <atomic>
 #include <future>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -10,17 +12,30 @@
 
 namespace ebla::daemon {
 
+// Until when a call that must not fail waits for a store that says nothing.
+inline Deadline store_patience() {
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::kStoreWaitMs);
+}
+// What it goes on with then: unavailable. The change may still be made.
+Error silent_store();
+
 // One change under way.
 template <class T>
 class Change {
  public:
   // The completion for a method of the store. Once.
-  Completion<T> completion() {
-    auto done = std::make_shared<std::promise<std::pair<Result<T>, ChangeSet>>>();
-    future_ = done->get_future();
-    return [done = std::move(done)](Result<T> result, const ChangeSet& changes) {
-      done->set_value({std::move(result), changes});
-    };
+  Completion<T> completion(const Services& services) {
+    state_ = std::make_shared<State>();
+    future_ = state_->done.get_future();
+    return
+        [state = state_, late = services.late_changes](Result<T> result, const ChangeSet& changes) {
+          if (state->over.exchange(true)) {
+            const std::scoped_lock lock(late->mutex);
+            late->changes.push_back(changes);
+          } else {
+            state->done.set_value({std::move(result), changes});
+          }
+        };
   }
   // What became of it; its changes go to `changes`.
   Result<T> wait(std::vector<ChangeSet>& changes) {
@@ -28,21 +43,44 @@ class Change {
     if (!change.empty()) changes.push_back(std::move(change));
     return std::move(result);
   }
+  // The same until then; after that silent_store().
+  Result<T> wait_until(Deadline patience, std::vector<ChangeSet>& changes) {
+    const bool silent = future_.wait_until(patience) == std::future_status::timeout;
+    if (silent && !state_->over.exchange(true)) return std::unexpected(silent_store());
+    return wait(changes);
+  }
 
  private:
+  struct State {
+    std::promise<std::pair<Result<T>, ChangeSet>> done;
+    std::atomic<bool> over = false;  // it has ended, or nobody waits
+  };
+  std::shared_ptr<State> state_;
   std::future<std::pair<Result<T>, ChangeSet>> future_;
 };
 
 // Returns when the mounts know, or after kDeliveryWaitMs.
 void tell_mounts(Services& services, const std::vector<ChangeSet>& changes);
+// Those that nobody waited for.
+void tell_late_changes(Services& services);
 
 // Begins one change with `start(Completion<T>)`, waits for it, tells the mounts.
 template <class T, class Start>
 Result<T> wait_for(Services& services, Start start) {
   Change<T> change;
-  start(change.completion());
+  start(change.completion(services));
   std::vector<ChangeSet> changes;
   Result<T> result = change.wait(changes);
+  tell_mounts(services, changes);
+  return result;
+}
+// The same, but no longer than store_patience().
+template <class T, class Start>
+Result<T> wait_briefly(Services& services, Start start) {
+  Change<T> change;
+  start(change.completion(services));
+  std::vector<ChangeSet> changes;
+  Result<T> result = change.wait_until(store_patience(), changes);
   tell_mounts(services, changes);
   return result;
 }

@@ -109,6 +109,7 @@ constexpr std::array kLimits = {
     Limit{"bodies_bytes", limits::kBodiesBytes},
     Limit{"delivery_wait_ms", limits::kDeliveryWaitMs},
     Limit{"request_deadline_ms", limits::kRequestDeadlineMs},
+    Limit{"store_wait_ms", limits::kStoreWaitMs},
     Limit{"search_budget_ms", limits::kSearchBudgetMs},
     Limit{"nearest_budget_ms", limits::kNearestBudgetMs},
 };

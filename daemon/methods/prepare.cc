@@ -36,6 +36,10 @@ struct Preparation {
 };
 using Shared = std::shared_ptr<Preparation>;
 
+Error stopping() {
+  return {Code::unavailable, "the daemon is stopping: nothing was decided"};
+}
+
 void refuse(Preparation& preparation, Error error) {
   ++preparation.call.services().prepares.failed;
   preparation.call.refuse(std::move(error));
@@ -47,7 +51,7 @@ void answer(Preparation& preparation, Work& work, const SeenList* seen) {
   Services& services = work.services;
   Reply reply = reply_of(work, outgoing, seen == nullptr ? none : seen->replied,
                          preparation.call.request().wants_blobs);
-  if (!work.request().dry_run) {
+  if (!work.request().dry_run && work.session().serial != 0) {
     services.seen_lists.keep(work.session().serial, std::make_shared<SeenList>(SeenList{
                                                         work.sent, work.format, outgoing.hashes}));
   }
@@ -84,9 +88,7 @@ void wait_for_summary(const Shared& preparation, const SummaryKey& key) {
 
 void run(const Shared& preparation) {
   Services& services = preparation->call.services();
-  if (services.stopping) {
-    return refuse(*preparation, {Code::unavailable, "the daemon is stopping: nothing was decided"});
-  }
+  if (services.stopping) return refuse(*preparation, stopping());
   const auto seen = services.seen_lists.find(preparation->asked.session.serial);
   if (!preparation->list) {
     auto list =
@@ -105,7 +107,20 @@ void run(const Shared& preparation) {
   answer(*preparation, work, seen.get());
 }
 
+// Those of the session and of its parents; its own alone where the store cannot say more.
+Result<context::Settings> effective_settings(Preparation& preparation) {
+  const Services& services = preparation.call.services();
+  auto settings = settings_of(services, preparation.asked.session);
+  if (settings) return settings;
+  if (!preparation.asked.trouble) preparation.asked.trouble = std::move(settings.error());
+  return context::with_session(services.options.settings, preparation.asked.session.settings);
+}
+
 Result<void> read(Preparation& preparation) {
+  if (preparation.call.services().stopping) return std::unexpected(stopping());
+  auto session = session_or_trouble(preparation.call, preparation.asked.trouble);
+  if (!session) return std::unexpected(session.error());
+  preparation.asked.session = *std::move(session);
   auto body = read_body(preparation.call, preparation.asked.request.body_name);
   if (!body) return std::unexpected(body.error());
   if (!preparation.body_cost.grow(body->size())) {
@@ -113,7 +128,7 @@ Result<void> read(Preparation& preparation) {
   }
   preparation.body = std::make_shared<const std::string>(*std::move(body));
   const Services& services = preparation.call.services();
-  auto settings = settings_of(services, preparation.asked.session);
+  auto settings = effective_settings(preparation);
   if (!settings) return std::unexpected(settings.error());
   preparation.asked.settings = *std::move(settings);
   const std::string folder =
@@ -142,24 +157,17 @@ void prepare(MethodCall call) {
     ++services.prepares.failed;
     return call.refuse(std::move(request.error()));
   }
-  with_session(std::move(call), Access::write,
-               [request = *std::move(request)](MethodCall ready, Session session) mutable {
-                 auto preparation =
-                     std::make_shared<Preparation>(std::move(ready), std::move(request));
-                 preparation->asked.session = std::move(session);
-                 const bool endless =
-                     comes_by_descriptor(preparation->call, preparation->asked.request.body_name);
-                 BlockingPool& pool = preparation->call.services().blocking;
-                 BlockingPool::Job job = [preparation] {
-                   if (auto done = read(*preparation); !done) {
-                     return refuse(*preparation, std::move(done.error()));
-                   }
-                   run(preparation);
-                 };
-                 if (auto taken = pool.submit(job, endless); !taken) {
-                   refuse(*preparation, std::move(taken.error()));
-                 }
-               });
+  auto preparation = std::make_shared<Preparation>(std::move(call), *std::move(request));
+  const bool endless = comes_by_descriptor(preparation->call, preparation->asked.request.body_name);
+  BlockingPool::Job job = [preparation] {
+    if (auto done = read(*preparation); !done) {
+      return refuse(*preparation, std::move(done.error()));
+    }
+    run(preparation);
+  };
+  if (auto taken = services.blocking.submit(job, endless); !taken) {
+    refuse(*preparation, std::move(taken.error()));
+  }
 }
 
 }  // namespace ebla::daemon::methods

@@ -96,7 +96,7 @@ double learn_ratio(Work& work, double ratio, bool known) {
   ratio = known ? ratio + kNewestWeight * (reported - ratio) : reported;
   const auto parts = static_cast<uint64_t>(std::lround(ratio * kRatioUnit));
   ratio = static_cast<double>(parts) / kRatioUnit;  // as the next call will read it
-  if (work.request().dry_run) return ratio;
+  if (!work.keeps()) return ratio;
   write_fact(work.services, ratio_name(work), join_numbers({parts}));
   write_fact(work.services, name,
              fmt::format("{} {} {}", usage->revision, usage->input, usage->output));
@@ -171,7 +171,7 @@ uint64_t find_window(Work& work, const context::ModelWindow* row) {
   Window window = told_window(work, row);
   const uint64_t reported = work.request().overflow_limit;
   if (reported > 0 && usable_limit(work, row, reported)) {
-    if (!work.request().dry_run) {
+    if (work.keeps()) {
       write_fact(work.services,
                  window.of_model ? model_window_name(work) : session_window_name(work),
                  join_numbers({reported}));

@@ -65,7 +65,7 @@ std::vector<context::ArgumentFacts> measured_arguments(std::string_view body, co
 
 // The arguments with the originals in place of what arrived replaced, as they were hashed when the
 // client had them whole.
-Hash128 hash_with_originals(const Work& work, const Part& call,
+Hash128 hash_with_originals(Work& work, const Part& call,
                             std::span<const context::OriginalArgument> originals) {
   const Json arguments = context::arguments_value(work.body(), call);
   JsonWriter out;
@@ -78,7 +78,11 @@ Hash128 hash_with_originals(const Work& work, const Part& call,
       continue;
     }
     auto text = stored_text(work.services.store, at->original->path, at->original->size);
-    if (!text) return call.facts.hash;  // removed: the call is one that was not seen before
+    if (!text) {
+      // One that was removed makes the call one that was not seen before.
+      if (text.error().code != Code::file_not_found) work.degrade(std::move(text.error()));
+      return call.facts.hash;
+    }
     out.string(*text);
   }
   return xxh3_128(context::canonical_json(out.end_object().take()));
@@ -146,6 +150,8 @@ struct Knowledge {
 
 Knowledge ask(Work& work, std::span<const context::ListItem> items) {
   Knowledge known;
+  known.answers.resize(items.size());
+  if (work.session().serial == 0) return known;
   const SessionId tree = work.session().tree;
   auto answers = work.services.store.find_items(tree, context::item_queries(items));
   auto passes = work.services.store.passes(tree, 0);
@@ -155,7 +161,6 @@ Knowledge ask(Work& work, std::span<const context::ListItem> items) {
     return known;
   }
   work.degrade(answers ? passes.error() : answers.error());
-  known.answers.resize(items.size());
   return known;
 }
 

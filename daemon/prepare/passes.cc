@@ -100,8 +100,8 @@ Result<Pass> commit(Work& work, size_t cut, const MadeSummary& summary, const Me
   if (plan.tokens_after >= plan.tokens_before) {
     return fail(Code::no_match, "the summary is not smaller than what it stands for");
   }
-  auto pass = wait_for<Pass>(work.services, [&](Completion<Pass> done) {
-    store.commit_pass(std::move(plan), durable_change(), std::move(done));
+  auto pass = wait_briefly<Pass>(work.services, [&](Completion<Pass> done) {
+    store.commit_pass(std::move(plan), durable_change(limits::kStoreWaitMs), std::move(done));
   });
   if (pass && !pass->known) note_written(work.services, work.session().serial, *made);
   return pass;

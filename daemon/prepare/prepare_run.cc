@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <thread>
 #include <utility>
 
 #include "context/marks.h"
@@ -13,6 +15,7 @@
 #include "daemon/prepare/known.h"
 #include "daemon/prepare/late_pass.h"
 #include "daemon/prepare/put_away.h"
+#include "daemon/wait_for.h"
 
 namespace ebla::daemon {
 namespace {
@@ -105,10 +108,26 @@ void find_copied_marks(Work& work) {
 }
 
 Code code_of(const Health& health) {
-  for (const Code code : {Code::no_space, Code::io_error, Code::corrupt}) {
+  for (const Code code : {Code::no_space, Code::io_error, Code::corrupt, Code::busy}) {
     if (health.name == code_info(code).name) return code;
   }
   return Code::read_only;
+}
+
+// A store in trouble finds out that it is over when it has something to write. It is asked twice:
+// it may just have tried.
+void look_at_store(Work& work) {
+  Store& store = work.services.store;
+  Health health = store.health();
+  for (int question = 0; question < 2 && !health.writable; ++question) {
+    if (question > 0) std::this_thread::sleep_for(std::chrono::milliseconds(limits::kStoreRetryMs));
+    const auto synced = wait_briefly<void>(work.services, [&](Completion<void> done) {
+      store.sync(durable_change(limits::kStoreWaitMs), std::move(done));
+    });
+    health = store.health();
+    if (!synced && synced.error().code == Code::unavailable) break;
+  }
+  if (!health.writable) work.degrade({code_of(health), health.text});
 }
 
 void note_partial(Work& work) {
@@ -120,8 +139,11 @@ void note_partial(Work& work) {
 }  // namespace
 
 Result<void> run_steps(Work& work) {
-  if (const Health health = work.services.store.health(); !health.writable) {
-    work.degrade({code_of(health), health.text});
+  tell_late_changes(work.services);
+  if (work.asked.trouble) {
+    work.degrade(*work.asked.trouble);
+  } else {
+    look_at_store(work);
   }
   if (auto known = apply_known(work); !known) return known;
   calibrate(work);

@@ -203,7 +203,8 @@ Result<bool> ready(Work& work, Item& item) {
 }
 
 void begin(Work& work, Item& item) {
-  work.services.store.commit_eviction(item.eviction, durable_change(), item.change.completion());
+  work.services.store.commit_eviction(item.eviction, durable_change(limits::kStoreWaitMs),
+                                      item.change.completion(work.services));
 }
 
 void note(Work& work, const Item& item, std::string path) {
@@ -253,13 +254,18 @@ void count(Services& services, const EvictionOutcome& outcome, const Item& item)
 void settle(Work& work, std::span<Item> items,
             const std::function<void(const Item& item, EvictionOutcome outcome)>& stored) {
   std::vector<ChangeSet> changes;
+  Deadline patience = store_patience();
   for (Item& item : items) {
-    auto outcome = item.change.wait(changes);
+    auto outcome = item.change.wait_until(patience, changes);
     if (!outcome) {
-      discard(work.services.store, item.eviction.content);
+      // Of one that may still be made nothing is taken away.
+      if (outcome.error().code != Code::unavailable) {
+        discard(work.services.store, item.eviction.content);
+      }
       work.degrade(std::move(outcome.error()));
       continue;
     }
+    patience = store_patience();
     stored(item, *std::move(outcome));
   }
   tell_mounts(work.services, changes);

@@ -48,7 +48,8 @@ struct SummaryOffer {
 // Who asks, for what, with which settings: the same for each run of one call.
 struct Asked {
   PrepareRequest request;
-  Session session;
+  Session session;               // serial 0: the store could not make it
+  std::optional<Error> trouble;  // that the store had with the session
   context::Settings settings;
   context::Doors doors;
   uid_t uid = 0;
@@ -94,6 +95,8 @@ struct Work {
     const uint64_t refused = limit > 0 ? limit : earlier;
     return room.window > 0 ? std::min(room.window, refused) : refused;
   }
+  // What is learnt by the way is worth keeping; false: nothing is to be written.
+  bool keeps() const { return !request().dry_run && !degraded; }
   bool stopped() const { return degraded.has_value() || !waits_for.empty(); }
   void degrade(Error error) {
     if (!degraded) degraded = std::move(error);

@@ -128,6 +128,8 @@ inline constexpr uint64_t kToolTokens = 500;  // definitions of all tools togeth
 // Waits.
 inline constexpr int kDeliveryWaitMs = 1'000;  // a control write for the kernel's caches
 inline constexpr int kRequestDeadlineMs = 120'000;
+inline constexpr int kStoreWaitMs = 10'000;     // a prepare for a store that says nothing
+inline constexpr int kStoreRetryMs = 150;       // between two questions whether it is well again
 inline constexpr int kSearchBudgetMs = 20'000;  // then a search answers with what it has
 inline constexpr int kNearestBudgetMs = 300;    // for the nearest lines, when there is no hit
 

@@ -11,6 +11,8 @@
 namespace ebla::sqlite {
 namespace {
 
+// For another program that writes to the store; no longer than it is worth for what waits behind.
+constexpr int kLockWaitMs = 1'000;
 constexpr auto kRetryPause = std::chrono::milliseconds(100);
 constexpr auto kHeldPause = std::chrono::milliseconds(100);
 // How often a unit is run again after a full disk has taken its transaction. The first repetition
@@ -103,6 +105,17 @@ void Writer::Impl::write_batch(Lock& lock) {
   publish(lock, batch, outcome);
 }
 
+// Another program that holds the lock of the store is waited for once. As long as it is there, what
+// comes next is refused at once.
+Result<void> Writer::Impl::begin_transaction() {
+  sqlite3_busy_timeout(db.handle(), locked_out ? 0 : kLockWaitMs);
+  Result<void> begun = run_cached(db, "BEGIN IMMEDIATE");
+  sqlite3_busy_timeout(db.handle(), kBusyTimeoutMs);
+  locked_out = !begun && begun.error().code == Code::busy;
+  if (locked_out) return std::unexpected(locked_error());
+  return begun;
+}
+
 Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pending>& batch,
                                                     uint64_t revision, bool log_pinned) {
   const bool room = space.admit_growth();
@@ -138,7 +151,7 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
       continue;
     }
     if (!begun) {
-      pending.result = run_cached(db, "BEGIN IMMEDIATE");
+      pending.result = begin_transaction();
       if (!pending.result) continue;
       begun = true;
     }
@@ -267,7 +280,13 @@ void Writer::Impl::run_idle(Lock& lock) {
   ChangeSet changes;
   changes.revision = committed_revision + 1;
   lock.unlock();
-  Result<void> outcome = run_cached(db, "BEGIN IMMEDIATE");
+  Result<void> outcome = begin_transaction();
+  if (locked_out) {
+    // Not a failure of the store. It goes on after the next change.
+    lock.lock();
+    chosen.rests = true;
+    return;
+  }
   bool more = false;
   if (outcome) {
     auto step = guarded([&] { return chosen.step(db, changes); });

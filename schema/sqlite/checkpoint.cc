@@ -19,7 +19,6 @@
 namespace ebla::sqlite {
 namespace {
 
-constexpr int kBusyTimeoutMs = 10'000;
 constexpr int kReaderWaitMs = 1'000;  // ten times what a reader may hold a snapshot
 constexpr auto kFirstRetry = std::chrono::milliseconds(100);
 constexpr auto kLongestRetry = std::chrono::seconds(5);
@@ -100,6 +99,12 @@ Error pinned_error() {
       Code::busy,
       "another program reads the store in one long transaction and keeps its log from being "
       "shortened: end that program"};
+}
+
+Error locked_error() {
+  return Error{Code::busy,
+               "another program holds the lock of the store: end that program; nothing is written "
+               "meanwhile"};
 }
 
 int Writer::Impl::on_commit(void* self, sqlite3* /*db*/, const char* /*name*/, int frames) {

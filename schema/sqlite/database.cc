@@ -7,8 +7,6 @@
 namespace ebla::sqlite {
 namespace {
 
-constexpr int kBusyTimeoutMs = 10'000;
-
 // Set once, before the library starts. Each connection is used by one thread at a time, and memory
 // statistics would put one lock around every allocation of the process.
 void configure_library() {

@@ -15,6 +15,9 @@
 
 namespace ebla::sqlite {
 
+// How long a connection waits for a lock that another one holds.
+inline constexpr int kBusyTimeoutMs = 10'000;
+
 // Error of the connection's last call. SQLITE_FULL: no_space; IOERR: io_error, or no_space when the
 // system's errno says ENOSPC, EDQUOT or EFBIG; READONLY: read_only; CORRUPT, NOTADB: corrupt; BUSY:
 // busy; CONSTRAINT: conflict; TOOBIG: too_large; INTERRUPT: unavailable.

@@ -128,6 +128,10 @@ Health Writer::health() const {
     health.writable = false;
     health.name = code_info(Code::busy).name;
     health.text = pinned_error().text;
+  } else if (impl_->locked_out) {
+    health.writable = false;
+    health.name = code_info(Code::busy).name;
+    health.text = locked_error().text;
   }
   return health;
 }

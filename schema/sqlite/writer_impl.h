@@ -3,6 +3,7 @@
 // failure).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -21,6 +22,7 @@ namespace ebla::sqlite {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 Error pinned_error();
+Error locked_error();
 // Whether the connection's last call failed in a sync: whatever the reason, pages may be lost then.
 bool failed_in_sync(sqlite3* db);
 
@@ -71,6 +73,7 @@ struct Writer::Impl {
                         bool at_commit);
   void publish(Lock& lock, std::vector<Pending>& batch, Outcome outcome);
   void refuse_queue(Lock& lock, const Error& error);
+  Result<void> begin_transaction();
   void run_idle(Lock& lock);
   void note_commit();
 
@@ -113,6 +116,7 @@ struct Writer::Impl {
   uint64_t hook_frames = 0;  // frames in the log after the last commit
   bool hook_fired = false;
   uint32_t log_sequence = 0;
+  std::atomic<bool> locked_out = false;  // the last transaction could not begin
 
   // One checkpointer at a time; taken before `mutex`, never while it is held.
   std::mutex checkpoint_mutex;

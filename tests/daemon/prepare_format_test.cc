@@ -1,72 +1,13 @@
 // The same conversation in every format: valid after each pass, in both ways to keep the list.
 #include <gmock/gmock.h>
 
-#include <functional>
-
 #include "tests/daemon/prepare_fixture.h"
+#include "tests/daemon/speech.h"
 
 namespace ebla::daemon {
 namespace {
 
 using testing::HasSubstr;
-
-// How one format says things.
-struct Speech {
-  std::string_view format;
-  std::string_view member;  // of the body that holds the list
-  std::vector<std::string> lead;
-  std::function<std::string(std::string_view)> user;
-  std::function<std::string(std::string_view)> model;
-  // A call and its result, one message or item each.
-  std::function<std::vector<std::string>(std::string_view id, std::string_view text)> tool;
-};
-
-std::vector<Speech> speeches() {
-  const auto simple = [](std::string_view role) {
-    return [role](std::string_view text) {
-      return fmt::format(R"({{"role":"{}","content":{}}})", role, json_string(text));
-    };
-  };
-  Speech anthropic{"anthropic", "messages", {}, simple("user"), simple("assistant"), {}};
-  anthropic.tool = [](std::string_view id, std::string_view text) {
-    return std::vector<std::string>{blocks("assistant", {tool_use(id)}),
-                                    blocks("user", {tool_result(id, text)})};
-  };
-  Speech openai{"openai",       "messages",          {R"({"role":"system","content":"be brief"})"},
-                simple("user"), simple("assistant"), {}};
-  openai.tool = [](std::string_view id, std::string_view text) {
-    return std::vector<std::string>{
-        fmt::format(R"({{"role":"assistant","content":null,"tool_calls":[{{"id":"{}",)"
-                    R"("type":"function","function":{{"name":"bash","arguments":"{{}}"}}}}]}})",
-                    id),
-        fmt::format(R"({{"role":"tool","tool_call_id":"{}","content":{}}})", id,
-                    json_string(text))};
-  };
-  Speech responses{"responses", "input", {}, simple("user"), simple("assistant"), {}};
-  responses.tool = [](std::string_view id, std::string_view text) {
-    return std::vector<std::string>{
-        fmt::format(R"({{"type":"function_call","call_id":"{}","name":"bash","arguments":"{{}}"}})",
-                    id),
-        fmt::format(R"({{"type":"function_call_output","call_id":"{}","output":{}}})", id,
-                    json_string(text))};
-  };
-  const auto chain = [](std::string_view type) {
-    return [type](std::string_view text) {
-      return fmt::format(R"({{"type":"{}","content":{}}})", type, json_string(text));
-    };
-  };
-  Speech langchain{"langchain",    "messages",  {R"({"type":"system","content":"be brief"})"},
-                   chain("human"), chain("ai"), {}};
-  langchain.tool = [](std::string_view id, std::string_view text) {
-    return std::vector<std::string>{
-        fmt::format(R"({{"type":"ai","content":"","tool_calls":[{{"name":"bash","args":{{}},)"
-                    R"("id":"{}","type":"tool_call"}}]}})",
-                    id),
-        fmt::format(R"({{"type":"tool","tool_call_id":"{}","name":"bash","content":{}}})", id,
-                    json_string(text))};
-  };
-  return {anthropic, openai, responses, langchain};
-}
 
 class PrepareFormatTest : public PrepareFixture {
  protected:
