@@ -179,6 +179,7 @@ struct EvictionOutcome {
   uint64_t tokens = 0;
   bool known = false;   // the decision was there before
   std::string same_as;  // path in this session tree that already held these bytes; "" if none
+  uint64_t id = 0;      // of the decision; later ones, and later passes, have higher ids
 };
 
 struct RemovePlan {

@@ -198,6 +198,11 @@ void calibrate(Work& work) {
   correct_count(work);
 }
 
+void calibrate_again(Work& work, double ratio) {
+  work.list.ratio = ratio;
+  correct_count(work);
+}
+
 uint64_t raw_count(const context::WorkingList& list) {
   return tokens_of(list);
 }

@@ -10,6 +10,8 @@ namespace ebla::daemon {
 // Window, room and the correction of the list's count. A usage report is learnt from once; an
 // overflow report corrects the window of the session, or of the model where only the table told it.
 void calibrate(Work& work);
+// Counts the list, which was read anew, as the one before it.
+void calibrate_again(Work& work, double ratio);
 
 // Names the list as it now stands: what a later usage report and the count of its beginning go by.
 std::string revision_of(const Work& work);

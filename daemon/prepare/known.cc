@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "context/known.h"
 #include "context/part_text.h"
 #include "context/tokens.h"
+#include "daemon/prepare/replay.h"
 #include "daemon/prepare/stored_text.h"
 #include "daemon/tree_paths.h"
 #include "schema/base/json.h"
@@ -164,7 +166,25 @@ Knowledge ask(Work& work, std::span<const context::ListItem> items) {
   return known;
 }
 
+// What was decided after this very list was answered does not change it.
+void forget_later(Work& work, Knowledge& known) {
+  for (ItemAnswer& answer : known.answers) {
+    if (work.replay && answer.decision && answer.decision->id > work.replay->newest) {
+      answer.decision.reset();
+    }
+    if (answer.decision) work.newest = std::max(work.newest, answer.decision->id);
+  }
+}
+std::span<const Pass> passes_of(const Work& work, const Knowledge& known) {
+  std::span<const Pass> passes = known.passes;  // ascending by id
+  while (work.replay && !passes.empty() && passes.back().id > work.replay->newest) {
+    passes = passes.first(passes.size() - 1);
+  }
+  return passes;
+}
+
 void count_known(Work& work) {
+  work.known_items = 0;
   const auto count = [&](const std::vector<context::WorkingMessage>& messages) {
     for (const context::WorkingMessage& message : messages) {
       for (const context::WorkingPart& part : message.parts) {
@@ -193,17 +213,23 @@ void recount_call(const Work& work, context::WorkingMessage& message, size_t par
 }
 
 Result<void> apply_known(Work& work) {
+  // It may be the second time in one call.
+  work.actions.clear();
+  work.known_messages = work.known_pass = work.newest = 0;
   if (auto fits = check_indexes(work); !fits) return fits;
   repair(work);
   const context::Conversation& conversation = *work.current.conversation;
   const auto items = context::list_items(
       conversation, [&](const Part& call) { return measured_arguments(work.body(), call); });
-  const Knowledge known = ask(work, items);
+  Knowledge known = ask(work, items);
   const context::Chain chain = context::chain_of(
       conversation, items, known.answers, known.passes,
       [&](const Part& call, std::span<const context::OriginalArgument> originals) {
         return hash_with_originals(work, call, originals);
       });
+  if (!chain.links.empty()) work.chain = chain.links.back().chain;
+  work.replay = find_replay(work);
+  forget_later(work, known);
   context::ListInput input;
   input.conversation = &conversation;
   input.settings = &work.settings();
@@ -211,7 +237,7 @@ Result<void> apply_known(Work& work) {
   input.answers = known.answers;
   input.chain = &chain;
   if (!conversation.partial && !work.whole) {
-    input.pass = context::find_pass(chain, known.passes);
+    input.pass = context::find_pass(chain, passes_of(work, known));
   }
   if (input.pass) {
     auto message = work.services.store.pass_message(input.pass->pass->id);
@@ -219,6 +245,7 @@ Result<void> apply_known(Work& work) {
       input.summary = *std::move(message);
       work.known_messages = input.pass->pass->messages;
       work.known_pass = input.pass->pass->id;
+      work.newest = std::max(work.newest, work.known_pass);
     } else {
       work.degrade(std::move(message.error()));
       input.pass.reset();

@@ -15,6 +15,7 @@
 #include "daemon/prepare/known.h"
 #include "daemon/prepare/late_pass.h"
 #include "daemon/prepare/put_away.h"
+#include "daemon/prepare/replay.h"
 #include "daemon/wait_for.h"
 
 namespace ebla::daemon {
@@ -136,6 +137,28 @@ void note_partial(Work& work) {
   work.actions.push_back({.what = "needs_full_history"});
 }
 
+// The list with what is known of it, measured.
+Result<void> know_and_count(Work& work) {
+  if (auto known = apply_known(work); !known) return known;
+  calibrate(work);
+  if (auto room = context::check_room(work.settings(), work.room); !room) return room;
+  if (!work.replay || replay_holds(work)) return {};
+  work.anew = true;
+  const double ratio = work.list.ratio;
+  if (auto known = apply_known(work); !known) return known;
+  calibrate_again(work, ratio);
+  return {};
+}
+
+void decide_items(Work& work) {
+  const context::Settings& settings = work.settings();
+  note_not_found(work);
+  carry_out(work, [&] { return plan_asked(work); });
+  carry_out(work, [&] { return context::plan_fresh(work.list, settings, work.room); });
+  carry_out(work, [&] { return context::plan_images(work.list, media_budget(work)); });
+  carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
+}
+
 }  // namespace
 
 Result<void> run_steps(Work& work) {
@@ -145,26 +168,21 @@ Result<void> run_steps(Work& work) {
   } else {
     look_at_store(work);
   }
-  if (auto known = apply_known(work); !known) return known;
-  calibrate(work);
-  if (auto room = context::check_room(work.settings(), work.room); !room) return room;
+  if (auto known = know_and_count(work); !known) return known;
   work.earlier = work.list.counted();
   if (work.request().dry_run) work.known_list = work.list;
 
-  const context::Settings& settings = work.settings();
-  note_not_found(work);
-  carry_out(work, [&] { return plan_asked(work); });
-  carry_out(work, [&] { return context::plan_fresh(work.list, settings, work.room); });
-  carry_out(work, [&] { return context::plan_images(work.list, media_budget(work)); });
-  carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
+  const bool closed = work.replay && work.replay->closed;
+  if (!closed) decide_items(work);
   std::vector<uint64_t> pins(work.request().pinned.begin(), work.request().pinned.end());
   if (auto fit = context::check_pins(work.list, pins, work.room); !fit) return fit;
   find_copied_marks(work);
   if (work.sent.conversation->partial) {
     note_partial(work);
-  } else {
+  } else if (!closed) {
     late_pass(work);
   }
+  keep_replay(work);
   return {};
 }
 

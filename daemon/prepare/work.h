@@ -37,6 +37,13 @@ struct Action {
   size_t messages = 0;
 };
 
+// How a list was answered before.
+struct Replay {
+  uint64_t newest = 0;  // decisions and passes with a higher id were not known then
+  uint64_t window = 0;  // tokens; 0: unknown
+  bool closed = false;  // nothing more was to be decided on it
+};
+
 struct SummaryOffer {
   std::string id;
   std::string instruction;
@@ -73,6 +80,10 @@ struct Work {
   size_t known_messages = 0;  // that the known pass stands for
   uint64_t known_pass = 0;    // its id; 0: none
   context::Room room;
+  Hash128 chain;                 // of the whole list
+  uint64_t newest = 0;           // id of the newest decision that stands in it
+  std::optional<Replay> replay;  // the list was answered before: what held then holds again
+  bool anew = false;             // whatever held then does not do any more
   std::vector<Action> actions;
   std::optional<Error> degraded;  // nothing new is decided from here on
   std::optional<SummaryOffer> offer;

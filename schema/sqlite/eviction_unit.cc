@@ -93,6 +93,7 @@ Decision to_decision(const Statement& row, ArtifactKind kind) {
   found.outcome.lines = row.uint64(8);
   found.outcome.tokens = row.uint64(9);
   found.outcome.known = true;
+  found.outcome.id = found.id;
   return found;
 }
 
@@ -381,7 +382,8 @@ Result<EvictionOutcome> decide(Database& db, const EvictionJob& job, const Sessi
                       .lines = plan.lines,
                       .tokens = plan.tokens,
                       .known = false,
-                      .same_as = ""};
+                      .same_as = "",
+                      .id = decision.id};
   if (match != 0) {
     auto same = same_bytes_path(db, session.tree, plan.content.hash, match);
     if (!same) return std::unexpected(std::move(same.error()));

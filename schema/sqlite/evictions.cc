@@ -44,7 +44,7 @@ Result<std::optional<EvictionOutcome>> SqliteStore::find_eviction(SessionId tree
   const HashBytes key(hash);
   auto row =
       query(**reader,
-            "SELECT e.ino, s.id, e.name, e.replacement, e.lines, e.tokens "
+            "SELECT e.ino, s.id, e.name, e.replacement, e.lines, e.tokens, e.id "
             "FROM eviction_keys k JOIN evictions e ON e.id = k.eviction "
             "JOIN sessions s ON s.serial = e.session "
             "WHERE k.tree = ? AND k.hash = ? AND k.key = ? AND e.kind = ? "
@@ -61,7 +61,8 @@ Result<std::optional<EvictionOutcome>> SqliteStore::find_eviction(SessionId tree
                          .lines = row->uint64(4),
                          .tokens = row->uint64(5),
                          .known = true,
-                         .same_as = ""};
+                         .same_as = "",
+                         .id = row->uint64(6)};
 }
 
 Result<bool> SqliteStore::is_replacement(SessionId tree, Hash128 hash) {

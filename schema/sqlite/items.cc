@@ -44,7 +44,8 @@ Result<std::optional<Found>> load(Database& db, uint64_t eviction) {
                    .lines = row->uint64(8),
                    .tokens = found.original.tokens,
                    .known = true,
-                   .same_as = ""};
+                   .same_as = "",
+                   .id = eviction};
   return found;
 }
 

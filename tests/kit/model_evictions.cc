@@ -132,7 +132,8 @@ EvictionOutcome ModelState::outcome_of(const ModelDecision& decision, bool known
           .lines = decision.lines,
           .tokens = decision.tokens,
           .known = known,
-          .same_as = ""};
+          .same_as = "",
+          .id = decision.id};
 }
 
 // Where the bytes are still held they must be equal; where they are gone, hash and size decide.
@@ -345,12 +346,13 @@ EvictionOutcome ModelState::keep_decision(ModelDecision decision, const Eviction
   replacements_.insert({session.tree, xxh3_128(decision.replacement)});
   if (!plan.path_prefix.empty()) aliases_.insert({plan.path_prefix, plan.path_subtree});
   decisions_.push_back(std::move(decision));
-  note_event({.session = session.serial,
-              .what = std::string(artifact_kind_name(plan.kind)),
-              .detail = printable(plan.tool),
-              .tokens_before = plan.tokens,
-              .tokens_after = plan.tokens_after,
-              .path = path_in(decisions_.back().folder, decisions_.back().name)});
+  decisions_.back().id =
+      note_event({.session = session.serial,
+                  .what = std::string(artifact_kind_name(plan.kind)),
+                  .detail = printable(plan.tool),
+                  .tokens_before = plan.tokens,
+                  .tokens_after = plan.tokens_after,
+                  .path = path_in(decisions_.back().folder, decisions_.back().name)});
   EvictionOutcome outcome = outcome_of(decisions_.back(), false);
   outcome.same_as = same_as;
   return outcome;

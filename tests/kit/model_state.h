@@ -37,6 +37,7 @@ struct ModelContent {
 };
 
 struct ModelDecision {
+  uint64_t id = 0;
   SessionId tree = 0;
   SessionId session = 0;
   ArtifactKind kind = ArtifactKind::tool_result;
