@@ -1,5 +1,7 @@
-// kill -9 of the real daemon while it makes passes: the history holds whole sections, all that were
-// acknowledged, in order, and the next prepare goes on.
+// kill -9 of the real daemon at any moment of many passes: the history holds whole sections, all
+// that were acknowledged, in order, and the next prepare goes on.
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <random>
 #include <thread>
@@ -11,106 +13,142 @@
 namespace ebla::daemon {
 namespace {
 
-// Rounds, each with some passes and one kill: by default few enough for every run.
-int rounds() {
+// Rounds end with a kill. By default few enough for every run; with EBLA_KILL_ROUNDS as many as it
+// says, or as it takes to see a thousand passes.
+struct Amount {
+  int rounds = 6;
+  size_t passes = 60;
+};
+Amount amount() {
   const char* told = std::getenv("EBLA_KILL_ROUNDS");
-  return told == nullptr ? 6 : std::atoi(told);
+  return told == nullptr ? Amount{} : Amount{.rounds = std::atoi(told), .passes = 1'000};
 }
 
 // A conversation stays this short: many of them, in sessions of their own, make many passes.
-constexpr size_t kMessages = 300;
+constexpr size_t kMessages = 80;
+constexpr size_t kTalkers = 3;
 
-class PrepareKillTest : public EbladFixture {
- protected:
-  struct Conversation {
-    int number = 0;                 // of its session
-    std::vector<std::string> list;  // as it was said
-    size_t acknowledged = 0;        // messages that an answered pass took out
-  };
+struct Conversation {
+  std::string session;
+  std::vector<std::string> list = {};  // as it was said
+  size_t acknowledged = 0;             // messages that an answered pass took out
 
-  static CallAnswer prepare(Client& client, const Conversation& talk) {
-    return client.call("prepare",
-                       fmt::format(R"({{"session":"s{}","format":"anthropic","window":3000,)"
-                                   R"("messages":{{"$blob":0}}}})",
-                                   talk.number),
-                       {list_of(talk.list)});
-  }
-  static void say(Conversation& talk, std::string_view role) {
-    std::string text = fmt::format("{} {} of {} ", role, talk.list.size(), talk.number);
+  void say(std::string_view role) {
+    std::string text = fmt::format("{} {} of {} ", role, list.size(), session);
     text += kit::prose(1'000);
-    talk.list.push_back(role == "user" ? user(text) : assistant(text));
+    list.push_back(role == "user" ? user(text) : assistant(text));
   }
-  // Turns until the connection breaks.
-  void converse(Client& client) {
+  CallAnswer prepare(Client& client) {
+    if (list.size() % 2 == 0) say("user");
+    return client.call("prepare",
+                       fmt::format(R"({{"session":"{}","format":"anthropic","window":3000,)"
+                                   R"("messages":{{"$blob":0}}}})",
+                                   session),
+                       {list_of(list)});
+  }
+};
+
+// One client, whose connection breaks now and then.
+struct Talker {
+  size_t number = 0;
+  std::vector<Conversation> talks = {};  // the last one goes on
+  size_t passes = 0;
+
+  void talk(const std::string& socket, std::atomic<size_t>& all_passes) {
+    Client client(socket);
     for (;;) {
-      if (talk_.list.size() > kMessages) {
-        all_.push_back(std::move(talk_));
-        talk_ = {.number = static_cast<int>(all_.size()), .list = {}, .acknowledged = 0};
+      if (talks.empty() || talks.back().list.size() > kMessages) {
+        talks.push_back({.session = fmt::format("s{}-{}", number, talks.size())});
       }
-      if (talk_.list.size() % 2 == 0) say(talk_, "user");
-      const CallAnswer answer = prepare(client, talk_);
+      Conversation& now = talks.back();
+      const CallAnswer answer = now.prepare(client);
       if (!answer.result) return;
       EXPECT_EQ(answer.result->find("degraded"), nullptr);
       EXPECT_TRUE(flag_of(*answer.result, "fits"));
       for (const Json& action : answer.result->find("actions")->items) {
         if (text_of(action, "what") != "summary") continue;
-        ++passes_;
-        talk_.acknowledged += number_of(action, "messages");
+        ++passes;
+        ++all_passes;
+        now.acknowledged += number_of(action, "messages");
       }
-      say(talk_, "assistant");
+      now.say("assistant");
     }
   }
-  // Every message once, in order, none missing in front; all that were acknowledged.
-  static void check_history(Client& client, const Conversation& talk) {
+};
+
+class PrepareKillTest : public EbladFixture {
+ protected:
+  // Every message once, in order, none missing in front; those that were acknowledged and are not
+  // there are lost.
+  void check_history(Client& client, const Conversation& talk) {
     if (talk.acknowledged == 0) return;
     const Json session =
-        client.must("session.get", fmt::format(R"({{"session":"s{}"}})", talk.number));
+        client.must("session.get", R"({"session":)" + json_string(talk.session) + "}");
     auto sections = kit::parse_history(read_all(client, text_of(session, "history")));
-    ASSERT_TRUE(sections) << sections.error().text;
+    ASSERT_TRUE(sections) << "not whole: " << sections.error().text;
     size_t next = 0;
     for (const auto& section : *sections) {
+      ++sections_;
       for (const auto& message : section.messages) {
         ASSERT_LT(next, talk.list.size());
         EXPECT_EQ(message.parts.at(0).block, text_of(*parse_json(talk.list[next]), "content"));
         ++next;
       }
     }
-    EXPECT_GE(next, talk.acknowledged);
+    acknowledged_ += talk.acknowledged;
+    lost_ += talk.acknowledged - std::min(next, talk.acknowledged);
+  }
+  void check_all(Client& client, bool old_ones) {
+    sections_ = acknowledged_ = 0;
+    for (const Talker& talker : talkers_) {
+      for (const Conversation& talk : talker.talks) {
+        if (old_ones || &talk == &talker.talks.back()) check_history(client, talk);
+      }
+    }
   }
 
-  Conversation talk_;
-  std::vector<Conversation> all_;  // that are over
-  size_t passes_ = 0;
+  std::array<Talker, kTalkers> talkers_ = {Talker{0}, Talker{1}, Talker{2}};
+  size_t sections_ = 0;
+  size_t acknowledged_ = 0;  // messages
+  size_t lost_ = 0;          // of them
 };
 
 TEST_F(PrepareKillTest, SectionsAreWholeAndAllAcknowledgedOnesAreThere) {
   std::minstd_rand random(20240607);
-  for (int round = 0; round < rounds(); ++round) {
+  const Amount wanted = amount();
+  std::atomic<size_t> passes = 0;
+  int round = 0;
+  for (; round < wanted.rounds && passes < wanted.passes; ++round) {
     Eblad daemon(unmounted());
     ASSERT_TRUE(daemon.ready()) << daemon.log();
     Client client(socket_);
     ASSERT_TRUE(client.connected());
-    check_history(client, talk_);
+    check_all(client, false);
+    std::vector<std::thread> talking;
+    for (Talker& talker : talkers_) {
+      talking.emplace_back([&] { talker.talk(socket_, passes); });
+    }
     // A random moment; nothing is put in order by it.
-    std::thread killer([&daemon, delay = std::chrono::milliseconds(50 + random() % 500)] {
-      std::this_thread::sleep_for(delay);
-      daemon.signal(SIGKILL);
-    });
-    converse(client);
-    killer.join();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 + random() % 300));
+    daemon.signal(SIGKILL);
+    for (std::thread& one : talking) one.join();
     EXPECT_EQ(daemon.wait(), 128 + SIGKILL);
   }
   Eblad daemon(unmounted());
   Client client(socket_);
-  check_history(client, talk_);
-  for (const Conversation& talk : all_) check_history(client, talk);
-  EXPECT_GT(passes_, 0u);
-  RecordProperty("passes", static_cast<int>(passes_));
+  check_all(client, true);
+  EXPECT_GT(passes, 0u);
+  EXPECT_EQ(lost_, 0u);
+  fmt::print("rounds {}, passes {}, sections {}, messages acknowledged {}, lost {}\n", round,
+             passes.load(), sections_, acknowledged_, lost_);
   // It goes on where it was.
-  if (talk_.list.size() % 2 == 0) say(talk_, "user");
-  const CallAnswer answer = prepare(client, talk_);
-  ASSERT_TRUE(answer.result) << answer.text;
-  EXPECT_TRUE(flag_of(*answer.result, "fits"));
+  for (Talker& talker : talkers_) {
+    if (talker.talks.empty()) continue;
+    const CallAnswer answer = talker.talks.back().prepare(client);
+    ASSERT_TRUE(answer.result) << answer.text;
+    EXPECT_TRUE(flag_of(*answer.result, "fits"));
+    EXPECT_EQ(answer.result->find("degraded"), nullptr);
+  }
 }
 
 }  // namespace
