@@ -79,6 +79,38 @@ TEST_F(CommandTest, TimeAndOutputAreBounded) {
             Code::timeout);
 }
 
+TEST_F(CommandTest, WhatLeftTheGroupAndKeepsThePipeHoldsUpNobody) {
+  const kit::TempDir folder;
+  const auto text =
+      run("setsid sh -c 'echo $$ > " + (folder / "pid") + "; exec sleep 1000' & while [ ! -s " +
+          (folder / "pid") + " ]; do :; done; echo done");
+  EXPECT_EQ(text, "done\n");
+  pid_t pid = 0;
+  std::ifstream(folder / "pid") >> pid;
+  ASSERT_GT(pid, 0);
+  ::kill(pid, SIGKILL);  // it is another's now: no signal of ours reaches its group
+}
+
+TEST_F(CommandTest, AFloodTakesNoMemory) {
+  const auto resident = [] {
+    const std::string text = read_file("/proc/self/statm", 4096).value_or("");
+    return std::stoull(text.substr(text.find(' ') + 1)) * 4096;
+  };
+  const auto before = resident();
+  EXPECT_FALSE(run("yes 'a flood of text' | head -c 200000000; sleep 1000", "",
+                   std::chrono::milliseconds(2'000)));
+  EXPECT_FALSE(run("yes 'a flood of errors' | head -c 200000000 >&2; exit 1"));
+  EXPECT_LT(resident(), before + 32 * limits::kMiB);
+}
+
+TEST_F(CommandTest, WhatIsNoProgramSaysSo) {
+  const kit::TempDir folder;
+  std::ofstream(folder / "text") << "no program";
+  EXPECT_THAT(run(folder / "text").error().text, HasSubstr("status 126"));
+  EXPECT_THAT(run(folder / "none").error().text, HasSubstr("status 127"));
+  EXPECT_THAT(run(folder.path()).error().text, HasSubstr("status 126"));
+}
+
 TEST_F(CommandTest, ItsErrorIsItsLastWords) {
   const auto failed = run("echo first >&2; printf 'the \\033[31mlast\\n\\n' >&2; exit 7");
   ASSERT_FALSE(failed);

@@ -155,7 +155,12 @@ TEST_F(PrepareSummaryTest, ACommandThatMisbehavesIsBoundedAndTheExtractStandsIn)
       {"printf '{}'", "", 2},
       {"printf '## Goal\\n\\377\\376'", "", 2},
       {"printf '## Goal\\n- only one heading\\n'", "", 2},
+      {"printf '## Goal\\n- a\\0b\\033[2J\\n'", "", 2},
+      {"echo '## Goal'; setsid sleep 5 & exit 4", "ended with status 4", 1},
+      {"trap '' TERM INT HUP; while :; do :; done", "did not end within", 1},
+      {"kill -SEGV $$", "139", 1},
       {"exec /no/such/program", "status 127", 1},
+      {"exec /etc/passwd", "status 126", 1},
   };
   size_t n = 0;
   for (const Case& one : cases) {
