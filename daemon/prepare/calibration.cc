@@ -57,8 +57,10 @@ std::string model_of(const Work& work) {
   return (named.empty() ? work.session().model : named).substr(0, limits::kToolNameBytes);
 }
 
+// Sessions that name no model have nothing in common.
 std::string ratio_name(const Work& work) {
-  return "ratio/" + model_of(work);
+  const std::string model = model_of(work);
+  return model.empty() ? fmt::format("ratio//{}", work.session().serial) : "ratio/" + model;
 }
 std::string usage_name(const Work& work) {
   return fmt::format("usage/{}", work.session().serial);
@@ -82,11 +84,18 @@ Hash128 last_chain(const Work& work) {
   return work.list.pins.empty() ? Hash128{} : work.list.pins.back().chain;
 }
 
+// More than the window takes and many times what was counted is a mistake of the client's.
+bool believable(const Work& work, const ReportedUsage& usage, const Revision& revision) {
+  if (usage.input == 0) return false;
+  if (work.room.window == 0 || usage.input <= work.room.window) return true;
+  return static_cast<double>(usage.input) <= limits::kRatioHigh * static_cast<double>(revision.raw);
+}
+
 // The ratio of the model, with this report in it.
 double learn_ratio(Work& work, double ratio, bool known) {
   const auto& usage = work.request().usage;
   const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
-  if (!revision || revision->raw == 0 || usage->input == 0) return ratio;
+  if (!revision || revision->raw == 0 || !believable(work, *usage, *revision)) return ratio;
   const std::string name = usage_name(work);
   const auto before = read_fact(work.services, name);
   if (before && before->starts_with(usage->revision + " ")) return ratio;  // learnt before
@@ -118,7 +127,8 @@ std::optional<ReportedUsage> newest_usage(const Work& work) {
 void correct_count(Work& work) {
   const auto usage = newest_usage(work);
   const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
-  if (!revision || usage->input == 0 || revision->pass != work.known_pass) return;
+  if (!revision || revision->pass != work.known_pass) return;
+  if (!believable(work, *usage, *revision)) return;
   const auto& messages = work.list.messages;
   const auto last = std::ranges::find_if(messages, [&](const context::WorkingMessage& message) {
     return message.chain.hex() == revision->chain;

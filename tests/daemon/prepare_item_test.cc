@@ -272,5 +272,29 @@ TEST_F(PrepareItemTest, AnOverflowThatNothingCanBeDoneAboutDoesNotFit) {
   EXPECT_TRUE(flag_of(prepare(list, R"(,"window":100000)"), "fits"));
 }
 
+// A report of more than the window takes, and many times the count, teaches nothing; one without a
+// model teaches its own session alone.
+TEST_F(PrepareItemTest, ReportsOfUseReachNoFurtherThanTheyShould) {
+  std::vector<std::string> list = {user("task")};
+  for (int n = 0; n < 8; ++n) {
+    list.push_back(assistant(kit::prose(1'000)));
+    list.push_back(user(kit::prose(1'000)));
+  }
+  const auto in = [&](std::string_view session, std::string_view more) {
+    return must("prepare", fmt::format(R"({{"session":"{}","window":20000,"messages":{}{}}})",
+                                       session, list_of(list), more));
+  };
+  const auto used = [](const Json& reply, uint64_t input) {
+    return fmt::format(R"(,"usage":{{"revision":"{}","input":{},"output":1}})",
+                       text_of(reply, "revision"), input);
+  };
+  const uint64_t counted = tokens_of(in("other", ""), "before");
+  const Json first = in("s", "");
+  EXPECT_EQ(tokens_of(in("s", used(first, 1'000'000)), "before"), counted);
+  EXPECT_GE(tokens_of(in("s", used(first, counted * 2)), "before"), counted * 2);
+  EXPECT_EQ(tokens_of(in("other", ""), "before"), counted);
+  EXPECT_EQ(tokens_of(in("third", ""), "before"), counted);
+}
+
 }  // namespace
 }  // namespace ebla::daemon
