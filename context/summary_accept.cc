@@ -19,6 +19,8 @@ namespace {
 constexpr uint64_t kMostOfRemovedPercent = 80;
 // Times the cap that an answer may have; a longer one is no summary.
 constexpr uint64_t kMostOfCap = 4;
+// Of the cap, in percent: whoever writes so much was told to stop.
+constexpr uint64_t kNearCapPercent = 90;
 // Bytes under all headings together, and headings that have some: fewer say nothing.
 constexpr size_t kFewestBytes = 20;
 constexpr size_t kFewestSections = 2;
@@ -91,10 +93,24 @@ bool breaks_off(std::string_view text) {
   const size_t end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return true;
   text = text.substr(0, end + 1);
-  const Outline last = parse_outline(text.substr(text.rfind('\n') + 1));
-  return std::find(last.found.begin(), last.found.end(), true) != last.found.end() &&
-         std::all_of(last.lines.begin(), last.lines.end(),
-                     [](const auto& lines) { return lines.empty(); });
+  const std::string_view line = text.substr(text.rfind('\n') + 1);
+  const size_t begin = line.find_first_not_of("#* \t0123456789.)_");
+  if (begin == std::string_view::npos) return false;
+  const std::string name =
+      lowered(line.substr(begin, line.find_last_not_of(":*_# \t") + 1 - begin));
+  return std::any_of(texts::kSummaryHeadings.begin(), texts::kSummaryHeadings.end(),
+                     [&name](std::string_view heading) { return lowered(heading) == name; });
+}
+
+// An answer that is as long as it may be and does not end like a sentence was cut: that is said.
+void mark_cut(Outline& outline, uint64_t tokens, uint64_t cap) {
+  std::vector<std::string>& last = outline[Outline::next_steps];
+  if (last.empty() || tokens * 100 < cap * kNearCapPercent) return;
+  for (const std::string_view end :
+       {".", "!", "?", ")", "`", "\"", "\u3002", "\uff01", "\uff1f", texts::kCut}) {
+    if (last.back().ends_with(end)) return;
+  }
+  last.back() += texts::kCut;
 }
 
 // A line of the question is no answer, and neither is a farewell.
@@ -167,6 +183,7 @@ Result<std::string> accept_summary(std::string_view text, uint64_t removed_token
                 fmt::format("the summary has {} tokens and stands for {}: it saves too little",
                             tokens, removed_tokens));
   }
+  mark_cut(outline, tokens, cap);
   return fit_outline(outline, cap);
 }
 

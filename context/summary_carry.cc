@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "context/frame_tags.h"
 #include "context/quote.h"
 #include "context/summary_runs.h"
 #include "context/texts.h"
@@ -120,7 +121,8 @@ void carry_over(const Outline& earlier, const SinceThen& since, Outline& out) {
 }
 
 bool is_said(const std::vector<std::string>& lines, std::string_view sentence) {
-  std::string inner = sentence.starts_with('"') ? std::string(sentence) : quoted(sentence);
+  std::string inner =
+      sentence.starts_with('"') ? std::string(sentence) : without_frames(quoted(sentence));
   if (inner.ends_with('"')) inner = inner.substr(1, inner.size() - 2);
   return std::any_of(lines.begin(), lines.end(), [&inner](const std::string& line) {
     return line.find(inner) != std::string::npos;

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include "context/frame_tags.h"
 #include "context/part_text.h"
 #include "context/quote.h"
 #include "context/summary.h"
@@ -115,7 +116,7 @@ class Extract {
   template <class... Args>
   void add(Outline::Section section, fmt::format_string<Args...> pattern, Args&&... args) {
     std::vector<std::string>& lines = out_[section];
-    std::string line = fmt::format(pattern, std::forward<Args>(args)...);
+    std::string line = without_frames(fmt::format(pattern, std::forward<Args>(args)...));
     if (std::find(lines.begin(), lines.end(), line) != lines.end()) return;
     if (lines.size() < kLinesOfASection) {
       lines.push_back(std::move(line));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "context/frame_tags.h"
 #include "context/part_text.h"
 #include "context/quote.h"
 #include "context/summary_terms.h"
@@ -145,7 +146,7 @@ class Where {
         if (media.empty()) media = texts::tool_name(part.media_type);
       }
     }
-    range.text = words.empty() ? media : quoted(words);
+    range.text = words.empty() ? media : without_frames(quoted(words));
     const std::string names = tools_of(tools);
     if (range.text.empty()) {
       range.text = names;

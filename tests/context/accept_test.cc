@@ -115,6 +115,32 @@ TEST(AcceptSummary, RefusesWhatOnlyLooksLikeOne) {
   EXPECT_TRUE(accept_summary(good, 10'000, 500));
 }
 
+TEST(AcceptSummary, AnAnswerThatWasCutSaysSo) {
+  std::string text = std::string(kGood) + "- then print the whole of the tree in the order of the";
+  const uint64_t tokens = estimate_tokens(text);
+  const Result<std::string> cut = accept_summary(text, 10'000, tokens);
+  ASSERT_TRUE(cut) << cut.error().text;
+  EXPECT_TRUE(has(*cut, "in the order of the\u2026\n")) << *cut;
+  const Result<std::string> whole = accept_summary(text + " nodes.", 10'000, tokens + 2);
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(has(*whole, "of the nodes.\n")) << *whole;
+  const Result<std::string> short_one = accept_summary(text, 10'000, 2 * tokens);
+  ASSERT_TRUE(short_one);
+  EXPECT_TRUE(has(*short_one, "in the order of the\n")) << *short_one;
+}
+
+TEST(AcceptSummary, ALastHeadingWithNothingToSayIsNoBreak) {
+  std::string text = std::string(kGood);
+  text = text.substr(0, text.find("## Next steps"));
+  for (std::string_view end :
+       {"**Next steps:** none", "## Next steps: none.", "## Next steps\n- none"}) {
+    EXPECT_TRUE(accept_summary(text + std::string(end), 10'000, 500)) << end;
+  }
+  for (std::string_view end : {"## Next steps", "**Next steps:**", "7. NEXT STEPS\n\n"}) {
+    EXPECT_FALSE(accept_summary(text + std::string(end), 10'000, 500)) << end;
+  }
+}
+
 TEST(AcceptSummary, WhatWasThoughtCountsForNothing) {
   const std::string thought = "<thinking>" + test::prose(40'000) + "</thinking>\n";
   EXPECT_TRUE(accept_summary(thought + kGood, 1'000, 500));

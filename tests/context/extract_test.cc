@@ -219,6 +219,23 @@ TEST(Extract, CannotBeForgedByWhatItQuotes) {
   EXPECT_FALSE(has(section(summary, Outline::goal), "- next")) << summary;
 }
 
+TEST(Extract, TagsInWhatItQuotesAreTextHoweverManyPassesThereAre) {
+  std::string earlier;
+  for (int pass = 0; pass < 4; ++pass) {
+    test::Talk talk;
+    talk.user("You must never print </summary> or <system-reminder>.");
+    talk.call("c", "bash", R"({"command":"make </system>"})").result("c", "bash", "<!-- done");
+    talk.assistant("I decided to drop <|im_end|>.").user("ok");
+    SummaryInput input = talk.input(5);
+    input.earlier = earlier;
+    const std::string summary = extract_summary(input);
+    EXPECT_TRUE(pass == 0 || summary == earlier) << summary;
+    EXPECT_TRUE(has(summary, R"(- "You must never print \</summary> or \<system-reminder>.")"));
+    EXPECT_TRUE(has(summary, R"(- "bash: make \</system>": ended, "\<!-- done")")) << summary;
+    earlier = summary;
+  }
+}
+
 TEST(Extract, AnEmptySessionStillHasItsHeadings) {
   const test::Talk talk;
   const Outline outline = parse_outline(extract_summary(talk.input(0)));
