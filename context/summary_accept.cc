@@ -81,6 +81,12 @@ std::string answer_of(std::string_view text) {
       const size_t end = out.find(close, at);
       out.erase(at, end == std::string::npos ? end : end + close.size() - at);
     }
+    // Some hosts begin to send within the thoughts.
+    const size_t end = out.find(close);
+    if (end != std::string::npos && out.find(fmt::format("<{}>", tag)) == std::string::npos &&
+        any_heading(std::string_view(out).substr(end))) {
+      out.erase(0, end + close.size());
+    }
   }
   const size_t begin = opening_tag(out, kAnswer);
   if (begin == std::string::npos) return out;

@@ -14,6 +14,7 @@
 #include "context/summary_files.h"
 #include "context/summary_outline.h"
 #include "context/summary_requests.h"
+#include "context/summary_said.h"
 #include "context/summary_sentences.h"
 #include "schema/base/limits.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 constexpr size_t kRequestChars = 600;
 constexpr size_t kReportChars = 240;
-constexpr size_t kNoteChars = 200;
 constexpr size_t kShortestNote = 24;
 constexpr size_t kFocusChars = 400;
 constexpr size_t kLinesOfASection = 60;
@@ -40,47 +40,6 @@ constexpr size_t kPutAwayShown = 8;
 std::span<const WorkingMessage> removed_of(const SummaryInput& input) {
   const auto& all = input.list->messages;
   return {all.data(), std::min(input.removed, all.size())};
-}
-
-std::string assistant_text(std::string_view body, const WorkingMessage& message) {
-  std::string out;
-  if (message.message->role != Role::assistant) return out;
-  for (size_t i = 0; i < message.message->parts.size(); ++i) {
-    if (message.message->parts[i].kind == PartKind::text) {
-      out.append(out.empty() ? "" : "\n").append(standing_text(body, message, i));
-    }
-  }
-  return out;
-}
-
-// A text of the model.
-struct Said {
-  size_t at = 0;
-  std::string text;
-  bool ends = false;  // the user spoke next
-};
-
-std::vector<Said> said_in(const SummaryInput& input) {
-  std::vector<Said> out;
-  const auto& all = input.list->messages;
-  const size_t removed = std::min(input.removed, all.size());
-  for (size_t i = 0; i < std::min(removed + 1, all.size()); ++i) {
-    if (!out.empty() && user_speaks(input.body, all[i])) out.back().ends = true;
-    if (i == removed) break;
-    std::string text = assistant_text(input.body, all[i]);
-    if (!one_line(text, 1).empty()) out.push_back({i, std::move(text), false});
-  }
-  return out;
-}
-
-// What of a text is neither a plan nor a decision, which stand elsewhere.
-std::string findings_of(std::string_view text) {
-  std::string out;
-  for (const std::string& sentence : sentences_of(text)) {
-    if (bears(sentence, Mark::intent) || bears(sentence, Mark::decision)) continue;
-    out.append(out.empty() ? "" : " ").append(sentence);
-  }
-  return one_line(out, kNoteChars);
 }
 
 bool went_well(const RunFact& run) {

@@ -14,7 +14,7 @@ namespace ebla::context {
 namespace {
 
 // Part of the request's id: a text that changed is another question.
-constexpr std::string_view kPromptVersion = "summary 1";
+constexpr std::string_view kPromptVersion = "summary 2";
 // Of the summariser's window, in percent: what is left goes to the differences between its way of
 // counting and ours.
 constexpr uint64_t kWindowPercent = 85;

@@ -67,7 +67,7 @@ TEST(AcceptSummary, TakesWhatStandsAroundAnAnswerAway) {
            "<thinking>\n" + thought + "</thinking>\n\n" + good,
            "<think>" + thought + "</think>" + good,
            "<analysis>\n" + thought + "</analysis>\n<summary>\n" + good + "</summary>\nDone.\n",
-           "<summary>" + good + "</summary>", with_crlf(good)}) {
+           thought + "</think>\n" + good, "<summary>" + good + "</summary>", with_crlf(good)}) {
     const Result<std::string> accepted = accept_summary(text, 10'000, 500);
     ASSERT_TRUE(accepted) << text << accepted.error().text;
     EXPECT_EQ(*accepted, plain) << text;

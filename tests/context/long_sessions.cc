@@ -42,7 +42,7 @@ void look_around(Calls& calls) {
     calls.run("Read", read_file(n),
               fmt::format("     1\t#include \"kv/unit_{}.h\"\n     2\tnamespace kv {{\n", n));
   }
-  calls.bash("cd /home/dev/kv && grep -rn 'TODO' src", "\nexit code 1\n");
+  calls.bash("cd /home/dev/kv && grep -rn 'deprecated' src", "\nexit code 1\n");
   calls.run(
       "TodoWrite",
       R"({"todos":[{"content":"Write Task<T> and an awaitable for io_uring","status":"in_progress"},)"
