@@ -160,7 +160,7 @@ TEST(LongSession, WhoGoesOnFindsWhatItNeeds) {
   const std::pair<test::Talk (*)(), std::vector<std::string_view>> cases[] = {
       {test::coding_session,
        {"Never touch third_party/.", "Do not use Boost", "Run ctest before", "never push",
-        "don't rename the metrics", "src/loop.cc\": edited (3 times), 1 failed", "7be19d4",
+        "don't rename the metrics", "src/loop.cc\": edited (2 times), 1 failed", "7be19d4",
         "31 - replicator_lag (Timeout)", "In the plan, in_progress: Port Replicator",
         "flush a batch after 20 ms", "I decided to let Session hold its Task"}},
       {test::analyst_session,
