@@ -39,6 +39,18 @@ enum class PartKind : uint8_t {
   unknown,      // counted by its serialised size
 };
 
+// How a body writes what a message or a result says.
+enum class ContentShape : uint8_t {
+  text,     // a string; also where a message has no content of its own
+  blocks,   // a list of objects
+  strings,  // a list in which strings stand, too
+  mixed,    // a list that holds something else
+  object,   // one object
+  other,    // a number, true or false
+  null,
+  absent,
+};
+
 // What its text counts, and what it is found by. Of a tool call: its arguments, canonical. Of
 // media: the bytes that its base64 stands for.
 struct PartFacts {
@@ -64,8 +76,11 @@ struct Part {
   // its text), or a document of plain text. One among the blocks of a result is a part of its own
   // behind the result, its span within the result's.
   Span data;
-  bool provider_side = false;  // the provider runs the tool and keeps the pair itself
-  bool error = false;          // tool_result: marked as failed
+  bool provider_side = false;               // the provider runs the tool and keeps the pair itself
+  bool error = false;                       // tool_result: marked as failed
+  ContentShape shape = ContentShape::text;  // tool_result: of its content
+  bool immovable = false;                   // image: no text can stand in its place
+  bool stand_in = false;                    // text: a repair put it there, nobody said it
   PartFacts facts;
 };
 
@@ -73,6 +88,7 @@ struct Message {
   Role role = Role::other;
   Span span;  // its JSON value
   std::vector<Part> parts;
+  ContentShape shape = ContentShape::text;  // of its content
   // Engine identity of the message as it stands here (replacements not resolved): role, text, call
   // ids, tool names, canonical arguments, result texts. The same in all formats; blind to
   // reasoning, cache marks, ids and fields that providers or frameworks add.

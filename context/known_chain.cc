@@ -150,7 +150,7 @@ std::vector<ListItem> list_items(const Conversation& conversation, const ReadArg
       } else if (part.kind == PartKind::text && message.role == Role::user) {
         add(ArtifactKind::human, "");
       } else if ((part.kind == PartKind::image || part.kind == PartKind::document) &&
-                 !part.data.empty()) {
+                 !part.data.empty() && !part.immovable) {
         add(ArtifactKind::media, "");
       } else if (part.kind == PartKind::tool_call && arguments) {
         for (ArgumentFacts& each : arguments(part)) {

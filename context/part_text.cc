@@ -66,7 +66,8 @@ std::vector<PutAway> put_away_of(const WorkingMessage& message, size_t part) {
 std::string user_text(std::string_view body, const WorkingMessage& message) {
   std::string out;
   for (size_t i = 0; i < message.message->parts.size(); ++i) {
-    if (message.message->parts[i].kind != PartKind::text) continue;
+    const Part& part = message.message->parts[i];
+    if (part.kind != PartKind::text || part.stand_in) continue;
     std::string text = standing_text(body, message, i);
     for (std::string_view tag : kHostNotes) text = without_block(std::move(text), tag);
     if (is_blank(text)) continue;

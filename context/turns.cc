@@ -7,8 +7,9 @@ namespace ebla::context {
 
 bool is_request(const Message& message) {
   return message.role == Role::user && !has_tools(message) &&
-         std::ranges::any_of(message.parts,
-                             [](const Part& part) { return part.kind == PartKind::text; });
+         std::ranges::any_of(message.parts, [](const Part& part) {
+           return part.kind == PartKind::text && !part.stand_in;
+         });
 }
 
 bool is_system(const Message& message) {

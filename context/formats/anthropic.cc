@@ -77,13 +77,18 @@ class Anthropic final : public FormatBase {
     return conversation;
   }
 
-  std::string user_message(const Conversation&, std::string_view text) const override {
-    return json_object({{"role", R"("user")"}, {"content", json_string(text)}});
+  std::string user_of(const Conversation&, std::string_view content) const override {
+    return json_object({{"role", R"("user")"}, {"content", content}});
   }
   // Two messages of the user in a row pass with the vendor, not with all who speak this format.
   bool needs_alternation() const override { return true; }
   ResultPlace result_place() const override { return ResultPlace::blocks; }
   bool refuses_blank() const override { return true; }
+  bool begins_with_user() const override { return true; }
+  // A result may lack its content: the tool had nothing to say.
+  bool takes(ContentShape shape, std::string_view body, const Part* result) const override {
+    return shape == ContentShape::absent || FormatBase::takes(shape, body, result);
+  }
 
   std::string result_of(std::string_view, const Conversation&, const Part& call,
                         std::string_view text) const override {

@@ -120,6 +120,23 @@ std::string json_object(
   return out + "}";
 }
 
+bool FormatBase::takes(ContentShape shape, std::string_view, const Part* result) const {
+  switch (shape) {
+    case ContentShape::text:
+    case ContentShape::blocks:
+      return true;
+    case ContentShape::null:
+    case ContentShape::absent:
+      return result == nullptr;
+    default:
+      return false;
+  }
+}
+
+std::string FormatBase::plain_content(std::string_view text) const {
+  return json_string(text);
+}
+
 std::string FormatBase::text_block(bool, std::string_view token) const {
   return json_object({{"type", R"("text")"}, {"text", token}});
 }
@@ -150,7 +167,7 @@ std::string FormatBase::edit(std::string_view body, const Message& message,
       case PartKind::document:
       case PartKind::unknown:
         // An item of its own has no block that could stand in its place.
-        if (part.span != message.span)
+        if (part.span != message.span && !part.immovable)
           replaces.push_back({part.span, text_block(is_model(message), token)});
         break;
       case PartKind::reasoning:

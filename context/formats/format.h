@@ -43,9 +43,12 @@ struct Repair {
   size_t message = 0;
   enum class What : uint8_t {
     dangling_call,     // no result, and the live turn has moved on: it gets one that says so
-    stray_result,      // no call before it, or the call has its result already: it goes
+    stray_result,      // no call before it, or the call has its result already: what it says goes
+                       // on as words of the user
     misplaced_result,  // not where the format wants it: it moves behind its call
     empty_content,     // a placeholder takes its place; part = parts.size(): all of the message
+    wrong_type,        // neither text nor blocks: it becomes that; part = parts.size(): as above
+    no_user_first,     // the list begins with the model: a message of the user goes before it
   } what = What::dangling_call;
   size_t part = 0;
   bool operator==(const Repair&) const = default;

@@ -51,9 +51,12 @@ namespace {
 void append_text(std::string& out, std::string_view raw, size_t limit) {
   if (raw.size() >= 2 && raw.front() == '"') {
     out += json_text::decoded_start(raw.substr(1, raw.size() - 2), limit);
-  } else if (const auto tree = JsonTree::read(raw)) {
-    std::string text;
-    append_canonical(text, tree->root(), kCacheMark);
+  } else {
+    std::string text(raw);  // a number is no tree
+    if (const auto tree = JsonTree::read(raw)) {
+      text.clear();
+      append_canonical(text, tree->root(), kCacheMark);
+    }
     out.append(text, 0, utf8::floor_boundary(text, std::min(limit, text.size())));
   }
 }

@@ -61,7 +61,7 @@ const Kind* kind_of(const JsonValue& item) {
 bool read_block(PartReader& reader, Message& message, const JsonValue& block,
                 std::string_view type) {
   if (type == "tool_use" || type == "tool_call" || type == "function_call" ||
-      type == "input_json_delta") {
+      type == "input_json_delta" || type == "tool_call_chunk" || type == "invalid_tool_call") {
     return true;
   }
   if (type == "thinking" || type == "redacted_thinking" || type == "reasoning") {
@@ -93,6 +93,20 @@ void read_calls(PartReader& reader, Message& message, const JsonValue& fields) {
   }
 }
 
+// Calls whose arguments could not be read. Some providers are told of them and some are not: they
+// may have a result, and need none.
+void read_broken_calls(PartReader& reader, Message& message, const JsonValue& fields) {
+  for (const JsonValue& call : fields["invalid_tool_calls"]) {
+    if (!call["id"].is_string()) continue;
+    reader.call(message, call,
+                {.id = call["id"].text(),
+                 .name = call["name"].text(),
+                 .arguments = call["args"],
+                 .free_form = true,
+                 .provider_side = true});
+  }
+}
+
 std::string read_message(PartReader& reader, const JsonValue& item, Message& message) {
   const JsonValue fields = fields_within(item);
   if (!fields.is_object()) return "kwargs is missing";
@@ -117,6 +131,7 @@ std::string read_message(PartReader& reader, const JsonValue& item, Message& mes
   read_reasoning_fields(reader, message, fields["additional_kwargs"]);
   reader.content(message, fields["content"], read_block);
   read_calls(reader, message, fields);
+  read_broken_calls(reader, message, fields);
   return {};
 }
 
@@ -142,11 +157,16 @@ class LangChain final : public FormatBase {
     return conversation;
   }
 
-  std::string user_message(const Conversation& conversation, std::string_view text) const override {
-    return wrapped(conversation, kKinds[0], json_string(text), {});
+  std::string user_of(const Conversation& conversation, std::string_view content) const override {
+    return wrapped(conversation, kKinds[0], content, {});
   }
   bool needs_alternation() const override { return false; }
   ResultPlace result_place() const override { return ResultPlace::messages; }
+  // Every message has a content; strings may stand among its blocks.
+  bool takes(ContentShape shape, std::string_view, const Part*) const override {
+    return shape == ContentShape::text || shape == ContentShape::blocks ||
+           shape == ContentShape::strings;
+  }
   JsonValue content_of(const JsonValue& message) const override {
     return fields_within(message)["content"];
   }

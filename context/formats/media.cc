@@ -8,10 +8,13 @@ namespace {
 
 constexpr std::string_view kDataUrl = "data:";
 
+// An item by which the provider tells of an image that it made.
+constexpr std::string_view kMadeImage = "image_generation_call";
+
 // Type names of blocks that may hold a medium.
 bool names_image(std::string_view type) {
   return type == "image" || type == "image_url" || type == "input_image" ||
-         type == "computer_screenshot" || type == "output_image";
+         type == "computer_screenshot" || type == kMadeImage || type == "output_image";
 }
 bool names_document(std::string_view type) {
   return type == "document" || type == "file" || type == "input_file" || type == "input_audio" ||
@@ -75,8 +78,11 @@ std::optional<Media> media_of(const JsonValue& block) {
   if (!image && !names_document(type)) return std::nullopt;
   Media media;
   media.kind = image ? PartKind::image : PartKind::document;
+  media.immovable = type == "computer_screenshot" || type == kMadeImage;
   if (const JsonValue source = block["source"]; source.is_object()) {
     take_source(media, source);
+    // A document of blocks is none of these: it counts by what stands in it.
+    if (!media.data && !media.link && !media.text) return std::nullopt;
     return media;
   }
   // The object that has the fields: the block itself or one named like its type.
@@ -84,7 +90,7 @@ std::optional<Media> media_of(const JsonValue& block) {
   for (std::string_view name : {"image_url", "input_audio", "file", "audio"}) {
     if (const JsonValue inner = block[name]; inner.is_object()) holder = inner;
   }
-  if (const JsonValue mime = first_string(block, {"mime_type", "media_type"})) {
+  if (const JsonValue mime = first_string(block, {"mime_type", "media_type", "mimeType"})) {
     media.media_type = mime.text();
   }
   if (const JsonValue format = holder["format"]; format.is_string()) {
@@ -94,7 +100,7 @@ std::optional<Media> media_of(const JsonValue& block) {
     take_url(media, url);
     // Bare base64 stands there too.
     if (url.key_is("file_data") && !media.data) media.data = std::exchange(media.link, {});
-  } else if (const JsonValue data = first_string(holder, {"data", "base64"})) {
+  } else if (const JsonValue data = first_string(holder, {"data", "base64", "result"})) {
     media.data = data;
   } else {
     media.link = first_string(holder, {"file_id", "id"});

@@ -12,9 +12,10 @@ namespace ebla::context {
 struct Media {
   PartKind kind = PartKind::image;  // or document
   std::string media_type;
-  JsonValue data;  // string token of base64 or of a data URL; absent: a link
-  JsonValue link;  // URL or file id
-  JsonValue text;  // of a document that is plain text
+  JsonValue data;          // string token of base64 or of a data URL; absent: a link
+  JsonValue link;          // URL or file id
+  JsonValue text;          // of a document that is plain text
+  bool immovable = false;  // no block of text is taken where it stands
 };
 // nullopt: the block is something else.
 std::optional<Media> media_of(const JsonValue& block);

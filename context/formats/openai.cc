@@ -28,6 +28,8 @@ std::string read_message(PartReader& reader, const JsonValue& item, Message& mes
   if (const JsonValue refusal = item["refusal"]; refusal.is_string()) {
     reader.text(message, refusal.span(), refusal);
   }
+  // What the model said aloud, by its id.
+  if (const JsonValue audio = item["audio"]; audio.is_object()) reader.unknown(message, audio);
   read_chat_calls(reader, message, item);
   return {};
 }
@@ -60,11 +62,16 @@ class OpenAi final : public FormatBase {
     return conversation;
   }
 
-  std::string user_message(const Conversation&, std::string_view text) const override {
-    return json_object({{"role", R"("user")"}, {"content", json_string(text)}});
+  std::string user_of(const Conversation&, std::string_view content) const override {
+    return json_object({{"role", R"("user")"}, {"content", content}});
   }
   bool needs_alternation() const override { return false; }
   ResultPlace result_place() const override { return ResultPlace::messages; }
+  // A function, which has no id, may return null.
+  bool takes(ContentShape shape, std::string_view body, const Part* result) const override {
+    const bool function = result != nullptr && result->call_id.empty();
+    return (function && shape == ContentShape::null) || FormatBase::takes(shape, body, result);
+  }
 
   std::string result_of(std::string_view, const Conversation&, const Part& call,
                         std::string_view text) const override {

@@ -45,14 +45,13 @@ const Part& part_at(const Conversation& conversation, PartAt at) {
   return conversation.messages[at.message].parts[at.part];
 }
 
-// An item of its own, as some formats have it.
+}  // namespace
+
 bool only_reasoning(const Message& message) {
   return !message.parts.empty() && std::ranges::all_of(message.parts, [](const Part& part) {
     return part.kind == PartKind::reasoning;
   });
 }
-
-}  // namespace
 
 Pairing pair_calls(const Conversation& conversation) {
   Pairing pairing;

@@ -29,6 +29,9 @@ struct Pairing {
 // by the tool's name. Ids may be used again in later turns.
 Pairing pair_calls(const Conversation& conversation);
 
+// An item of its own, as some formats have it.
+bool only_reasoning(const Message& message);
+
 // Gives results the tool name of their call where the format does not tell it.
 void name_results(Conversation& conversation);
 

@@ -24,15 +24,21 @@ size_t first_other_part(const Message& message) {
 
 Placing::Placing(ResultPlace place, const Conversation& conversation)
     : place_(place),
+      messages_(conversation.messages),
       count_(conversation.messages.size()),
       behind_model_(count_ + 1, count_),
       behind_results_(count_ + 1, count_),
+      results_begin_(count_),
       turn_end_(count_ + 1, count_) {
   const std::vector<Message>& messages = conversation.messages;
   for (size_t m = count_; m-- > 0;) {
     behind_model_[m] = is_model(messages[m]) ? behind_model_[m + 1] : m;
     behind_results_[m] = messages[m].role == Role::tool ? behind_results_[m + 1] : m;
     turn_end_[m] = is_model(messages[m]) ? m : turn_end_[m + 1];
+  }
+  for (size_t m = 0; m < count_; ++m) {
+    const bool goes_on = m > 0 && messages[m - 1].role == Role::tool;
+    results_begin_[m] = goes_on ? results_begin_[m - 1] : m;
   }
   if (place != ResultPlace::blocks) return;
   first_other_.assign(count_, {count_, 0});
@@ -56,6 +62,14 @@ size_t Placing::target(size_t call_message) const {
       break;
   }
   return behind_results_[behind_model_[call_message]];
+}
+
+size_t Placing::behind_results(size_t message) const {
+  const size_t end = behind_results_[message];
+  const size_t begin = results_begin_[message];
+  // What the model thought and what that led to stay together.
+  const bool parts_turn = begin > 0 && only_reasoning(messages_[begin - 1]);
+  return parts_turn ? behind_results_[behind_model_[end]] : end;
 }
 
 size_t Placing::live_turn() const {

@@ -8,7 +8,7 @@
 
 namespace ebla::context {
 
-// Reads the list once; every answer then takes constant time.
+// Reads the list once, and needs it as long as it lives; every answer then takes constant time.
 class Placing {
  public:
   Placing(ResultPlace place, const Conversation& conversation);
@@ -20,14 +20,18 @@ class Placing {
   // First message of the live turn at the end of the list: calls of the model, and nothing but
   // results behind them. The number of messages: there is none.
   size_t live_turn() const;
+  // Where a message of the user may stand for this one, which brings results: behind them all.
+  size_t behind_results(size_t message) const;
   // First message from this one on that is the model's; the number of messages: there is none.
   size_t next_model(size_t m) const { return turn_end_[m]; }
 
  private:
   ResultPlace place_;
+  const std::vector<Message>& messages_;
   size_t count_;
   std::vector<size_t> behind_model_;    // by message: first one from it on that is not the model's
   std::vector<size_t> behind_results_;  // by message: first one from it on that brings no results
+  std::vector<size_t> results_begin_;   // by message: first one of the run of results it is in
   // By message, where results are blocks: the first part of its turn that is no result.
   std::vector<PartAt> first_other_;
   std::vector<size_t> turn_end_;  // by message: first one of the model from it on

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "context/formats/canonical.h"
+#include "context/formats/carried.h"
 #include "context/formats/media.h"
 #include "context/formats/pairs.h"
+#include "context/formats/shapes.h"
 #include "context/identity.h"
 #include "context/tokens.h"
 #include "schema/base/limits.h"
@@ -50,6 +52,7 @@ std::optional<std::vector<JsonValue>> result_texts(const JsonValue& block) {
 }
 
 void PartReader::content(Message& message, const JsonValue& value, const BlockHook& hook) {
+  message.shape = shape_of_content(value);
   if (value.is_string()) {
     text(message, value.span(), value);
   } else if (value.is_list()) {
@@ -79,7 +82,9 @@ void PartReader::text(Message& message, Span block, const JsonValue& token) {
   part.kind = PartKind::text;
   part.span = block;
   part.texts.push_back(token.span());
-  part.facts = measure_part(token.text(scratch_));
+  const std::string_view said = token.text(scratch_);
+  part.stand_in = is_stand_in(said);
+  part.facts = measure_part(said);
 }
 
 void PartReader::reasoning(Message& message, const JsonValue& block, const JsonValue& token) {
@@ -133,6 +138,7 @@ bool PartReader::media(Message& message, const JsonValue& block) {
   part.kind = media->kind;
   part.span = block.span();
   part.media_type = std::move(media->media_type);
+  part.immovable = media->immovable;
   if (media->text.is_string()) {
     part.texts.push_back(media->text.span());
     part.facts = measure_part(media->text.text(scratch_));
@@ -174,6 +180,7 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
     part.tool = answer.name;
     part.content = answer.content.span();
     part.error = answer.error;
+    part.shape = shape_of_content(answer.content);
     part.provider_side = answer.provider_side;
   }
   std::vector<Span> texts;

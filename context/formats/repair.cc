@@ -16,6 +16,10 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
 }
 
+bool leads(const Message& message) {
+  return message.role == Role::system || message.role == Role::developer;
+}
+
 class Finder {
  public:
   Finder(const FormatBase& format, std::string_view body, const Conversation& conversation)
@@ -24,6 +28,7 @@ class Finder {
   std::vector<Repair> find() {
     if (conversation_.partial) return {};
     find_pairs();
+    find_beginning();
     for (size_t m = 0; m < conversation_.messages.size(); ++m) find_empty(m);
     std::ranges::sort(found_, {},
                       [](const Repair& r) { return std::tuple(r.message, r.part, r.what); });
@@ -39,7 +44,7 @@ class Finder {
   void find_pairs() {
     const Pairing pairing = pair_calls(conversation_);
     const Placing placing(format_.result_place(), conversation_);
-    const size_t live = placing.live_turn();
+    const size_t live = live_turn(pairing, placing);
     for (PartAt call : pairing.unanswered) {
       const bool answerable = !format_.result_of(body_, conversation_, part(call), "").empty();
       if (call.message < live && answerable) add(call, What::dangling_call);
@@ -49,6 +54,27 @@ class Finder {
     for (const Pair& pair : pairing.pairs) {
       if (!placing.in_place(pair)) add(pair.result, What::misplaced_result);
     }
+  }
+
+  // A stray is no answer: a turn that it is carried on behind has moved on.
+  size_t live_turn(const Pairing& pairing, const Placing& placing) const {
+    const size_t live = placing.live_turn();
+    const bool blocks = format_.result_place() == ResultPlace::blocks;
+    const auto behind = [&](PartAt result) {
+      if (part(result).provider_side) return false;
+      return blocks ? result.message >= live : placing.behind_results(result.message) > live;
+    };
+    const bool stray = std::ranges::any_of(pairing.strays, behind) ||
+                       std::ranges::any_of(pairing.second, behind, &Pair::result);
+    return stray ? conversation_.messages.size() : live;
+  }
+
+  void find_beginning() {
+    if (!format_.begins_with_user()) return;
+    const auto& messages = conversation_.messages;
+    const auto first = std::ranges::find_if_not(messages, leads);
+    if (first == messages.end() || !is_model(*first)) return;
+    found_.push_back({static_cast<size_t>(first - messages.begin()), What::no_user_first, 0});
   }
 
   bool refused(Span token) const {
@@ -72,6 +98,9 @@ class Finder {
       found_.push_back({m, What::empty_content, 0});
       return;
     }
+    if (!format_.takes(message.shape, body_, nullptr)) {
+      found_.push_back({m, What::wrong_type, parts.size()});
+    }
     for (size_t p = 0; p < parts.size(); ++p) {
       const Part& part = parts[p];
       bool empty = false;
@@ -79,10 +108,23 @@ class Finder {
         empty = refused(part.texts.front()) && (is_block(part) || parts.size() == 1);
       } else if (part.kind == PartKind::tool_result && !part.provider_side) {
         empty = std::ranges::any_of(part.texts, [this](Span text) { return refused(text); }) ||
-                part.content.of(body_) == "[]";
+                is_empty_list(part);
+        find_shape({m, p});
       }
       if (empty) found_.push_back({m, What::empty_content, p});
     }
+  }
+
+  bool is_empty_list(const Part& result) const {
+    return result.shape == ContentShape::blocks && result.texts.empty() &&
+           result.content.of(body_).find_first_not_of("[] \t\r\n") == std::string_view::npos;
+  }
+
+  void find_shape(PartAt at) {
+    const Part& result = part(at);
+    if (format_.takes(result.shape, body_, &result)) return;
+    const bool nothing = result.shape == ContentShape::null || result.shape == ContentShape::absent;
+    add(at, nothing ? What::empty_content : What::wrong_type);
   }
 
   const FormatBase& format_;

@@ -1,8 +1,12 @@
 // Repairs carried out: the same way for the same list, at the same place every time.
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "context/formats/carried.h"
+#include "context/formats/fill.h"
 #include "context/formats/pairs.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
@@ -12,8 +16,6 @@ namespace ebla::context {
 namespace {
 
 using What = Repair::What;
-
-constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
 
 // Carries repairs out, message by message.
 class Fixer {
@@ -27,12 +29,22 @@ class Fixer {
     for (const Repair& repair : repairs) {
       if (repair.what == What::empty_content) {
         empty_[repair.message].push_back(repair.part);
+        changed_.insert(repair.message);
+      } else if (repair.what == What::wrong_type) {
+        changed_.insert(repair.message);
+      } else if (repair.what == What::no_user_first) {
+        first_ = repair.message;
       } else if (repair.what == What::dangling_call) {
         dangling_.insert({repair.message, repair.part});
       } else {
         dropped_[repair.message].insert(repair.part);
-        if (repair.what == What::misplaced_result) moved_.insert({repair.message, repair.part});
+        auto& to = repair.what == What::misplaced_result ? moved_ : carried_;
+        to.insert({repair.message, repair.part});
       }
+    }
+    for (const Pair& pair : pair_calls(conversation).second) {
+      answered_[{pair.result.message, pair.result.part}] =
+          &conversation.messages[pair.call.message].parts[pair.call.part];
     }
   }
 
@@ -46,6 +58,10 @@ class Fixer {
         splice_blocks(m, splice);
       } else {
         splice_messages(m, splice);
+      }
+      if (first_ == m) {
+        splice.insert.insert(splice.insert.begin(),
+                             format_.user_message(conversation_, texts::kNoBeginning));
       }
       if (splice.remove > 0 || !splice.insert.empty()) out.push_back(std::move(splice));
     }
@@ -72,6 +88,53 @@ class Fixer {
     for (auto& [call, json] : by_call) {
       placed_[placing_.target(call.first)].push_back(std::move(json));
     }
+    if (format_.result_place() == ResultPlace::blocks) return place_carried_blocks();
+    for (const auto& [m, p] : carried_) {
+      placed_[placing_.behind_results(m)].push_back(carried_message(m, p));
+    }
+  }
+
+  // Words come behind the results of their turn: with those of a later message of the user they go
+  // there.
+  void place_carried_blocks() {
+    if (carried_.empty()) return;
+    std::vector<size_t> last(conversation_.messages.size());  // that brings results, from here on
+    for (size_t m = last.size(); m-- > 0;) {
+      const bool goes_on = m + 1 < last.size() && !is_model(conversation_.messages[m + 1]);
+      last[m] = goes_on && keeps_results(last[m + 1]) ? last[m + 1] : m;
+    }
+    for (const auto& [m, p] : carried_) {
+      if (last[m] == m) continue;
+      leaving_.insert({m, p});
+      std::ranges::move(carried(m, p), std::back_inserter(carried_to_[last[m]]));
+    }
+  }
+
+  bool keeps_results(size_t m) const {
+    const std::vector<Part>& parts = conversation_.messages[m].parts;
+    const auto dropped = dropped_.find(m);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const bool stays = dropped == dropped_.end() || !dropped->second.contains(p);
+      if (parts[p].kind == PartKind::tool_result && stays) return true;
+    }
+    return false;
+  }
+
+  // The call that a carried result would be the second one of.
+  const Part* answered(size_t m, size_t p) const {
+    const auto found = answered_.find({m, p});
+    return found == answered_.end() ? nullptr : found->second;
+  }
+
+  std::vector<std::string> carried(size_t m, size_t p) const {
+    return carried_blocks(format_, body_, conversation_.messages[m], p, answered(m, p));
+  }
+
+  std::string carried_message(size_t m, size_t p) const {
+    const std::vector<std::string> blocks = carried(m, p);
+    if (blocks.size() > 1) return format_.user_of(conversation_, list_of(blocks));
+    const Part& result = conversation_.messages[m].parts[p];
+    return format_.user_message(conversation_, carried_text(body_, result, answered(m, p)));
   }
 
   std::string moved_json(PartAt result) {
@@ -82,7 +145,7 @@ class Fixer {
     return blocks.items[static_cast<size_t>(at - blocks.begins.begin())];
   }
 
-  // A message taken apart: its blocks with their empty texts filled, and where they began.
+  // A message taken apart: its blocks with their contents set right, and where they began.
   struct Blocks {
     std::string json;
     Span content;
@@ -106,37 +169,21 @@ class Fixer {
       return blocks;
     }
     for (const JsonValue& item : content) blocks.items.emplace_back(item.raw());
-    for (const JsonValue& item : format_.content_of(before->root())) {
-      blocks.begins.push_back(message.span.begin + item.span().begin);
+    const JsonValue list = format_.content_of(before->root());
+    if (list.is_object()) blocks.begins.push_back(message.span.begin + list.span().begin);
+    for (const JsonValue& item : list) {
+      if (list.is_list()) blocks.begins.push_back(message.span.begin + item.span().begin);
     }
     return blocks;
   }
 
-  // The message with its empty texts filled.
+  // The message with its contents set right.
   std::string message_json(size_t m) const {
     const Message& message = conversation_.messages[m];
+    if (!changed_.contains(m)) return std::string(message.span.of(body_));
     const auto found = empty_.find(m);
-    if (found == empty_.end()) return std::string(message.span.of(body_));
-    if (message.parts.empty()) return filled(message);
-    std::vector<PartEdit> edits;
-    for (size_t p : found->second) {
-      std::string text = text_of(body_, message.parts[p]);
-      if (text.find_first_not_of(kWhiteSpace) == std::string::npos) text = texts::kEmpty;
-      edits.push_back({.part = p, .what = PartEdit::What::content, .argument = {}, .text = text});
-    }
-    return format_.edit(body_, message, edits);
-  }
-
-  std::string filled(const Message& message) const {
-    std::string json(message.span.of(body_));
-    const Result<JsonTree> tree = JsonTree::read(json);
-    if (!tree) return json;
-    const Span content = format_.content_of(tree->root()).span();
-    const std::string token = json_string(texts::kEmpty);
-    if (!content.empty()) return json.replace(content.begin, content.size(), token);
-    const JsonValue fields = format_.fields_of(tree->root());
-    const std::string comma = fields.first() ? "," : "";
-    return json.insert(fields.span().end - 1, comma + R"("content":)" + token);
+    const std::span<const size_t> none;
+    return filled_message(format_, body_, message, found == empty_.end() ? none : found->second);
   }
 
   void splice_messages(size_t m, Splice& splice) {
@@ -146,7 +193,7 @@ class Fixer {
     if (m == conversation_.messages.size()) return;
     if (dropped_.contains(m)) {
       splice.remove = 1;
-    } else if (empty_.contains(m)) {
+    } else if (changed_.contains(m)) {
       splice.remove = 1;
       splice.insert.push_back(message_json(m));
     }
@@ -156,18 +203,22 @@ class Fixer {
     const auto placed = placed_.find(m);
     const bool receives = placed != placed_.end();
     if (m == conversation_.messages.size()) {
-      if (receives) splice.insert.push_back(user_of_blocks(placed->second));
+      if (receives) {
+        splice.insert.push_back(format_.user_of(conversation_, list_of(placed->second)));
+      }
       return;
     }
-    if (!receives && !dropped_.contains(m)) {
-      if (!empty_.contains(m)) return;
+    if (!receives && !dropped_.contains(m) && !carried_to_.contains(m)) {
+      if (!changed_.contains(m)) return;
       splice.remove = 1;
       splice.insert.push_back(message_json(m));
       return;
     }
     splice.remove = 1;
     std::string json = with_blocks(m);
-    if (json.empty() && !turn_stays(m)) json = filled(conversation_.messages[m]);
+    if (json.empty() && !turn_stays(m)) {
+      json = placeholder_message(format_, body_, conversation_.messages[m]);
+    }
     if (!json.empty()) splice.insert.push_back(std::move(json));
   }
 
@@ -178,7 +229,7 @@ class Fixer {
     if (!is_new) return known->second;
     // The first message of the turn that asks is the first that loses all its blocks.
     const auto stays = [this](size_t i) {
-      return !dropped_.contains(i) || !with_blocks(i).empty();
+      return (!dropped_.contains(i) && !carried_to_.contains(i)) || !with_blocks(i).empty();
     };
     size_t begin = m;
     while (begin > 0 && !is_model(conversation_.messages[begin - 1])) --begin;
@@ -197,30 +248,34 @@ class Fixer {
     return out + "]";
   }
 
-  static std::string user_of_blocks(const std::vector<std::string>& blocks) {
-    return json_object({{"role", R"("user")"}, {"content", list_of(blocks)}});
-  }
-
   // The message without its dropped blocks: results, then those that it receives, then the rest.
   // "" when nothing is left.
   std::string with_blocks(size_t m) {
     const Blocks& blocks = blocks_of(m);
-    std::set<size_t> gone;
+    std::map<size_t, size_t> gone;  // the part by where its block begins
     if (const auto dropped = dropped_.find(m); dropped != dropped_.end()) {
       for (size_t p : dropped->second) {
-        gone.insert(conversation_.messages[m].parts[p].span.begin);
+        gone[conversation_.messages[m].parts[p].span.begin] = p;
       }
     }
     std::vector<std::string> results;
     std::vector<std::string> rest;
     for (size_t i = 0; i < blocks.items.size(); ++i) {
-      if (gone.contains(blocks.begins[i])) continue;
+      if (const auto part = gone.find(blocks.begins[i]); part != gone.end()) {
+        const At at{m, part->second};
+        if (!carried_.contains(at) || leaving_.contains(at)) continue;
+        std::ranges::move(carried(m, part->second), std::back_inserter(rest));
+        continue;
+      }
       const Result<JsonTree> item = JsonTree::read(blocks.items[i]);
       const bool result = item && item->root()["type"].equals("tool_result");
       (result ? results : rest).push_back(blocks.items[i]);
     }
     if (const auto placed = placed_.find(m); placed != placed_.end()) {
       results.insert(results.end(), placed->second.begin(), placed->second.end());
+    }
+    if (const auto come = carried_to_.find(m); come != carried_to_.end()) {
+      results.insert(results.end(), come->second.begin(), come->second.end());
     }
     results.insert(results.end(), rest.begin(), rest.end());
     if (results.empty()) return {};
@@ -234,9 +289,15 @@ class Fixer {
   const Conversation& conversation_;
   Placing placing_;
   std::map<size_t, std::vector<size_t>> empty_;
+  std::set<size_t> changed_;     // messages whose contents are set right
+  std::optional<size_t> first_;  // the model's, where the user's is wanted
   std::map<size_t, std::set<size_t>> dropped_;
   std::set<At> dangling_;
   std::set<At> moved_;
+  std::set<At> carried_;
+  std::set<At> leaving_;  // of those that are carried on: to another message
+  std::map<size_t, std::vector<std::string>> carried_to_;  // their blocks, by that message
+  std::map<At, const Part*> answered_;  // results of a call that has one already: the call
   std::map<size_t, std::vector<std::string>> placed_;
   std::map<size_t, Blocks> blocks_;    // by message
   std::map<size_t, bool> turn_stays_;  // by the end of the turn

@@ -32,8 +32,8 @@ constexpr CallItem kCalls[] = {
 };
 // Items by which the provider tells of tools that it ran itself, result included.
 constexpr std::string_view kProviderCalls[] = {
-    "web_search_call", "file_search_call",      "code_interpreter_call", "mcp_call",
-    "mcp_list_tools",  "image_generation_call", "mcp_approval_request",  "tool_search_call",
+    "web_search_call", "file_search_call", "code_interpreter_call",
+    "mcp_call",        "mcp_list_tools",   "tool_search_call",
 };
 constexpr std::string_view kOutput = "_output";
 
@@ -63,6 +63,21 @@ void read_reasoning(PartReader& reader, Message& message, const JsonValue& item)
   reader.reasoning(message, item, token);
 }
 
+// A kind of call that is not known here, answered under its id by an item "…_output".
+bool is_other_call(const JsonValue& item, std::string_view type) {
+  return type.ends_with("_call") && item["call_id"].is_string();
+}
+
+// Results of unknown kinds of calls are left as they are.
+void read_output(PartReader& reader, const JsonValue& item, std::string_view type,
+                 Message& message) {
+  const bool known = call_item(type.substr(0, type.size() - kOutput.size())) != nullptr;
+  message.role = item["execution"].equals("server") ? Role::assistant : Role::tool;
+  reader.result(
+      message, item,
+      {.id = call_id_of(item), .content = known ? item["output"] : item, .provider_side = !known});
+}
+
 std::string read_item(PartReader& reader, const JsonValue& item, Message& message) {
   std::string scratch;
   const std::string_view type = item["type"].text(scratch);
@@ -82,9 +97,24 @@ std::string read_item(PartReader& reader, const JsonValue& item, Message& messag
                  .name = call->name.empty() ? item["name"].text() : std::string(call->name),
                  .arguments = item[call->arguments],
                  .free_form = call->free_form});
-  } else if (type.ends_with(kOutput)) {
+  } else if (type == "image_generation_call") {
+    message.role = Role::assistant;
+    reader.content(message, item);
+    message.shape = ContentShape::text;
+  } else if (type == "mcp_approval_request" || is_other_call(item, type)) {
+    message.role = Role::assistant;
+    reader.call(message, item,
+                {.id = call_id_of(item),
+                 .name = std::string(type),
+                 .arguments = item,
+                 .provider_side = true});
+  } else if (type == "mcp_approval_response") {
     message.role = Role::tool;
-    reader.result(message, item, {.id = call_id_of(item), .content = item["output"]});
+    reader.result(
+        message, item,
+        {.id = item["approval_request_id"].text(), .content = item, .provider_side = true});
+  } else if (type.ends_with(kOutput)) {
+    read_output(reader, item, type, message);
   } else {
     message.role = is_provider_call(type) ? Role::assistant : Role::other;
     reader.unknown(message, item);
@@ -142,11 +172,15 @@ class Responses final : public FormatBase {
     return conversation;
   }
 
-  std::string user_message(const Conversation&, std::string_view text) const override {
-    return json_object({{"type", R"("message")"},
-                        {"role", R"("user")"},
-                        {"content", "[" + text_block(false, json_string(text)) + "]"}});
+  std::string user_of(const Conversation&, std::string_view content) const override {
+    return json_object({{"type", R"("message")"}, {"role", R"("user")"}, {"content", content}});
   }
+  std::string plain_content(std::string_view text) const override {
+    return "[" + text_block(false, json_string(text)) + "]";
+  }
+  std::string user_media(std::string_view block) const override;
+  bool takes(ContentShape shape, std::string_view body, const Part* result) const override;
+  std::string_view result_member() const override { return "output"; }
   bool needs_alternation() const override { return false; }
   ResultPlace result_place() const override { return ResultPlace::anywhere; }
 
@@ -173,6 +207,30 @@ class Responses final : public FormatBase {
   void own_rules(const JsonTree&, const Conversation& conversation,
                  std::vector<std::string>& breaches) const override;
 };
+
+bool Responses::takes(ContentShape shape, std::string_view body, const Part* result) const {
+  if (result == nullptr || shape == ContentShape::text || shape == ContentShape::blocks) {
+    return FormatBase::takes(shape, body, result);
+  }
+  const Result<JsonTree> item = JsonTree::read(result->span.of(body));
+  const std::string type = item ? item->root()["type"].text() : std::string();
+  if (type == "computer_call_output") return shape == ContentShape::object;
+  // A patch that went well needs no words.
+  const bool nothing = shape == ContentShape::null || shape == ContentShape::absent;
+  return nothing && type == "apply_patch_call_output";
+}
+
+// What a computer shows has a type of its own in a result.
+std::string Responses::user_media(std::string_view block) const {
+  const Result<JsonTree> tree = JsonTree::read(block);
+  if (!tree || !tree->root()["type"].equals("computer_screenshot")) return std::string(block);
+  std::string out = R"({"type":"input_image")";
+  for (const JsonValue& member : tree->root()) {
+    if (member.key_is("type")) continue;
+    out.append(",").append(member.key_span().of(block)).append(":").append(member.raw());
+  }
+  return out + "}";
+}
 
 // A reasoning item is refused without an item of the model behind it.
 void Responses::own_rules(const JsonTree&, const Conversation& conversation,

@@ -25,6 +25,7 @@ class Rules {
       check_texts(messages_[m]);
       for (const Part& part : messages_[m].parts) {
         if (!part.provider_side) check_pair(m, part);
+        if (part.provider_side && part.kind == PartKind::tool_call) others_.insert(id_of(part));
       }
     }
     close_calls(messages_.size());
@@ -57,6 +58,13 @@ class Rules {
 
   void check_texts(const Message& message) {
     if (message.parts.empty()) report("a message without content");
+    const bool odd = !message.parts.empty() && !format_.takes(message.shape, body_, nullptr);
+    if (odd) report("a content that is neither text nor blocks");
+    for (const Part& part : message.parts) {
+      if (part.kind != PartKind::tool_result || part.provider_side) continue;
+      if (!format_.takes(part.shape, body_, &part))
+        report("a result that is neither text nor blocks");
+    }
     for (const Part& part : message.parts) {
       if (part.kind != PartKind::text) continue;
       const bool block = !part.span.of(body_).starts_with('"');
@@ -80,7 +88,9 @@ class Rules {
       return;
     }
     if (part.kind == PartKind::tool_result) {
-      if (open_.erase(id_of(part)) == 0) report("a result without its call: " + id_of(part));
+      if (open_.erase(id_of(part)) == 0 && !others_.contains(id_of(part))) {
+        report("a result without its call: " + id_of(part));
+      }
       result_end_ = part.span.end;
       return;
     }
@@ -113,6 +123,7 @@ class Rules {
   const std::vector<Message>& messages_;
   size_t live_;
   std::map<std::string, size_t> open_;  // by id, the message that asked
+  std::set<std::string> others_;        // ids of calls that may go without a result
   size_t calls_at_ = 0;
   size_t result_end_ = 0;
   std::vector<std::string> breaches_;

@@ -21,6 +21,9 @@ class FormatBase : public Format {
  public:
   std::string edit(std::string_view body, const Message& message,
                    std::span<const PartEdit> edits) const override;
+  std::string user_message(const Conversation& conversation, std::string_view text) const override {
+    return user_of(conversation, plain_content(text));
+  }
   std::string merged_user(std::string_view body, const Message& message,
                           std::string_view text) const override;
   std::vector<Repair> repairs(std::string_view body,
@@ -31,16 +34,29 @@ class FormatBase : public Format {
                                     const Conversation& conversation) const override;
 
   virtual ResultPlace result_place() const = 0;
+  // The content of a message of the user that says this and nothing else.
+  virtual std::string plain_content(std::string_view text) const;
   // A block of text; `token` is the JSON string.
   virtual std::string text_block(bool of_model, std::string_view token) const;
   // The member that holds what a message says, in the JSON value of the message; absent: none.
   virtual JsonValue content_of(const JsonValue& message) const { return message["content"]; }
   // The object that holds that member.
   virtual JsonValue fields_of(const JsonValue& message) const { return message; }
+  // A message of the user with this content, a JSON value, in the shape of this list.
+  virtual std::string user_of(const Conversation& conversation, std::string_view content) const = 0;
+  // A medium of a result as a block of the user's.
+  virtual std::string user_media(std::string_view block) const { return std::string(block); }
   // A result of this text for a call: a message, or a block where results are blocks. "": nobody
   // but the tool can tell what it would be.
   virtual std::string result_of(std::string_view body, const Conversation& conversation,
                                 const Part& call, std::string_view text) const = 0;
+  // Whether the provider takes a content of this shape; `result`: of this one, else of a message
+  // that says something besides.
+  virtual bool takes(ContentShape shape, std::string_view body, const Part* result) const;
+  // The member of a result that holds what it says.
+  virtual std::string_view result_member() const { return "content"; }
+  // The first message, but for those of the system, must be the user's.
+  virtual bool begins_with_user() const { return false; }
   // A text of white space alone is refused like an empty one.
   virtual bool refuses_blank() const { return false; }
   // Rules of this format beyond the common ones, in words.

@@ -30,6 +30,10 @@ std::string_view repair_name(context::Repair::What what) {
       return "stray_result";
     case context::Repair::What::misplaced_result:
       return "misplaced_result";
+    case context::Repair::What::wrong_type:
+      return "wrong_type";
+    case context::Repair::What::no_user_first:
+      return "no_user_first";
     case context::Repair::What::empty_content:
       break;
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "context/formats/carried.h"
 #include "context/quote.h"
 #include "context/texts.h"
 #include "context/tokens.h"
@@ -99,7 +100,21 @@ TEST(Marks, ReaderClipKeepsTheStartAndNamesThePath) {
   EXPECT_EQ(reader_clip("short", "/x"), "short");
 }
 
+// A failed result that answers no call.
+std::string carried(std::string id, std::string tool, const Part* answered) {
+  constexpr std::string_view kBody = R"("On branch main\nnothing to commit")";
+  Part result;
+  result.kind = PartKind::tool_result;
+  result.texts = {{0, kBody.size()}};
+  result.call_id = std::move(id);
+  result.tool = std::move(tool);
+  result.error = true;
+  return carried_text(kBody, result, answered);
+}
+
 TEST(Marks, Golden) {
+  Part asked;
+  asked.tool = "bash";
   const NamedText results = path_in("/mnt/ebla/large_tool_results/app-abcde");
   std::string all;
   for (const std::string& text :
@@ -110,7 +125,9 @@ TEST(Marks, Golden) {
         media_link("image/png", 1'638'400, path_in("/mnt/ebla/conversation_history/media"))
             .joined("00112233445566778899aabbccddeeff.png"),
         reader_clip(std::string(5'000, 'x'), "/large_tool_results/t1").substr(0, 120),
-        std::string(texts::kInterrupted), std::string(texts::kEmpty)}) {
+        std::string(texts::kInterrupted), std::string(texts::kEmpty),
+        std::string(texts::kNoBeginning), carried("toolu_1", "", nullptr),
+        carried("", "bash", nullptr), carried("toolu_1", "", &asked)}) {
     all += text + "\n";
   }
   test::compare_golden("marks.txt", all);

@@ -137,6 +137,48 @@ TEST(Formats, ReplacedResultKeepsAllElse) {
     "cache_control":{"type":"ephemeral"}}]})");
 }
 
+TEST(Formats, MediaOfProvidersAndServersAreMedia) {
+  constexpr std::string_view kPng = "iVBORw0KGgo=";
+  const std::string big(40'000, 'A');  // base64 of an image that a model made
+  const std::string body = R"({"input":[{"role":"user","content":"a"},
+    {"type":"image_generation_call","id":"ig","status":"completed","result":")" +
+                           big + R"("},
+    {"type":"function_call","call_id":"1","name":"t","arguments":"{}"},
+    {"type":"function_call_output","call_id":"1","output":[{"type":"image","mimeType":"image/png",
+       "data":")" + std::string(kPng) +
+                           R"("}]},
+    {"type":"computer_call","call_id":"2","action":{}},
+    {"type":"computer_call_output","call_id":"2","output":{"type":"computer_screenshot",
+       "image_url":"data:image/png;base64,iVBORw0KGgo="}}]})";
+  const Conversation c = parsed(body, FormatId::responses);
+  ASSERT_EQ(c.messages.size(), 6u);
+  const Part& made = c.messages[1].parts.at(0);
+  EXPECT_EQ(made.kind, PartKind::image);
+  EXPECT_LT(c.messages[1].tokens, 2'000u) << "an image, not 40,000 characters";
+  EXPECT_EQ(made.facts.bytes, 30'000u);
+  EXPECT_EQ(c.messages[3].parts.at(1).kind, PartKind::image);
+  EXPECT_EQ(c.messages[3].parts.at(1).media_type, "image/png");
+  // No text can stand where these are.
+  for (const size_t m : {size_t{1}, size_t{5}}) {
+    const Message& message = c.messages[m];
+    const size_t image = message.parts.size() - 1;
+    EXPECT_TRUE(message.parts[image].immovable);
+    const PartEdit edit{
+        .part = image, .what = PartEdit::What::content, .argument = {}, .text = "a link"};
+    EXPECT_EQ(format_of(c.format).edit(body, message, {&edit, 1}), message.span.of(body));
+  }
+}
+
+TEST(Formats, ADocumentOfBlocksCountsByItsText) {
+  const std::string text(40'000, 'x');
+  const std::string body = R"([{"role":"user","content":[{"type":"document","source":
+    {"type":"content","content":[{"type":"text","text":")" +
+                           text + R"("}]},"citations":{"enabled":true}}]}])";
+  const Conversation c = parsed(body, FormatId::anthropic);
+  EXPECT_EQ(c.messages[0].parts.at(0).kind, PartKind::unknown);
+  EXPECT_GT(c.messages[0].tokens, 4'000u);
+}
+
 }  // namespace
 // What names the format may come late, and may go again.
 TEST(Reading, AListThatGoesOnIsDetectedByAllOfIt) {

@@ -6,26 +6,15 @@
 #include "context/texts.h"
 #include "schema/base/json.h"
 #include "tests/context/formats/histories.h"
+#include "tests/context/formats/repaired.h"
 
 namespace ebla::context {
 namespace {
 
+using test::breaches;
+using test::canonical;
 using test::Dialect;
-
-std::string repaired(const std::string& body, const Format& format) {
-  const Conversation c = *format.parse(body);
-  const auto repairs = format.repairs(body, c);
-  return apply_splices(body, c, format.repair_splices(body, c, repairs));
-}
-
-std::vector<std::string> breaches(const std::string& body, const Format& format) {
-  const auto c = format.parse(body);
-  return c ? format.breaches(body, *c) : std::vector{c.error().text};
-}
-
-std::string canonical(std::string_view json) {
-  return to_json(*parse_json(json));
-}
+using test::repaired;
 
 TEST(Repair, OldDanglingCallGetsAResultTheLiveOneDoesNot) {
   const std::string body = R"([{"role":"user","content":"a"},
@@ -72,19 +61,6 @@ TEST(Repair, LateResultMovesBehindItsCall) {
             {"id":"1","type":"function","function":{"name":"t","arguments":"{}"}}]},
          {"role":"tool","tool_call_id":"1","content":"one","x":1.0},
          {"role":"user","content":"b"}])"));
-}
-
-TEST(Repair, OrphansAndDuplicatesGo) {
-  const std::string out = repaired(
-      R"([{"role":"user","content":[{"type":"tool_result","tool_use_id":"0","content":"lost"}]},
-         {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]},
-         {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"one"},
-                                   {"type":"tool_result","tool_use_id":"1","content":"again"}]}])",
-      format_of(FormatId::anthropic));
-  EXPECT_EQ(canonical(out), canonical(
-                                R"([{"role":"user","content":"[empty]"},
-         {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]},
-         {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"one"}]}])"));
 }
 
 TEST(Repair, EmptyTextsGetAPlaceholder) {
