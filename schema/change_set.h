@@ -30,7 +30,7 @@ struct ChangeSet {
   MountId origin = 0;  // mount that asked for it and needs no telling; 0: none
   SessionId tree = 0;
   SessionId session = 0;
-  uint64_t revision = 0;  // grows with every committed unit of this store
+  uint64_t revision = 0;  // grows with every committed unit of this store; 0: not committed yet
   std::vector<DentryChange> dentries;
   std::vector<Ino> attributes;
   std::vector<RangeChange> ranges;

@@ -37,8 +37,10 @@ struct Attr {
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint64_t rdev = 0;
-  uint64_t size = 0;       // bytes; a folder: 0
-  uint64_t raw_bytes = 0;  // bytes that the store holds for it: what st_blocks counts
+  uint64_t size = 0;  // bytes; a folder: 0
+  // Bytes that the store holds for it: what st_blocks counts. Estimated while some are not
+  // committed.
+  uint64_t raw_bytes = 0;
   int64_t atime_ns = 0;
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;

@@ -3,7 +3,8 @@
 // Threads: every method may be called from any thread. Reads are plain calls that see a committed
 // state at least as new as the last completion that ran before the call; they never wait for the
 // writer. Changes take plain values, return at once, and end in exactly one completion, which runs
-// on a thread of the store's: it must not block and must not call back into a change's wait.
+// on a thread of the store's, or before the call returns on the caller's own: it must not block and
+// must not call back into a change's wait.
 //
 // Errors: a change ends done, failed with nothing changed, or `unavailable` (nobody knows: ask
 // again, every unit is idempotent by its key). What an outcome says is what is true now, never the
@@ -24,6 +25,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/result.h"
 #include "schema/change_set.h"
+#include "schema/file_plans.h"
 #include "schema/model.h"
 
 namespace ebla {
@@ -67,15 +69,73 @@ class Store {
   // Newest tombstone of that name.
   virtual Result<std::optional<Tombstone>> tombstone(Ino parent, std::string_view name) = 0;
 
-  // Unlinks a put-away result and leaves a tombstone. file_not_found; is_directory;
-  // operation_not_permitted for what is protected and not kNodeRemovable. The node itself stays
-  // readable by id until reap(). The decision (find_eviction) stays.
+  // Unlinks anything but a folder. file_not_found; is_directory; operation_not_permitted for what
+  // is protected and not kNodeRemovable. A put-away result leaves a tombstone, and its decision
+  // (find_eviction) stays. A node without any name stays readable, and writable, by id until
+  // reap().
   virtual void remove(RemovePlan plan, ChangeOptions options, Completion<void> done) = 0;
+  // The same for an empty folder; `reason` is not kept. file_not_found, not_directory, not_empty;
+  // for a folder of the daemon's operation_not_permitted, for one of the top busy.
+  virtual void remove_folder(RemovePlan plan, ChangeOptions options, Completion<void> done) = 0;
   // Frees nodes that have no name. Nodes that have one are left alone. Large contents are freed in
   // steps afterwards.
   virtual void reap(std::vector<Ino> inos, ChangeOptions options, Completion<void> done) = 0;
-  // Everything committed before is on disk when `done` runs.
+  // Everything changed before, written bytes too, is on disk when `done` runs.
   virtual void sync(ChangeOptions options, Completion<void> done) = 0;
+
+  // ---- Files and names of clients (file_plans.h). Names are any bytes but '/' and NUL, not empty,
+  // "." or "..": invalid_path; longer than limits::kNameBytes: name_too_long. A folder that has
+  // been removed, or is none: file_not_found, not_directory. Protected nodes are refused with
+  // operation_not_permitted whoever asks: every change of content or attributes, link, rename of or
+  // over them; folders of the daemon's (kNodeFixed) too, but entries of others come and go in them.
+  // A name that a removed result has had stays its own: operation_not_permitted.
+
+  // already_exists. A symbolic link without target, or any other kind with one: invalid_params.
+  virtual void create(CreatePlan plan, ChangeOptions options, Completion<Attr> done) = 0;
+  // Another name for what is no folder (operation_not_permitted). already_exists; too_many_links;
+  // file_not_found also when the node has lost its last name.
+  virtual void link(LinkPlan plan, ChangeOptions options, Completion<Attr> done) = 0;
+  // file_not_found; already_exists (keep); is_directory: a folder has the new name and the old one
+  // is none; not_directory: the reverse; not_empty; invalid_path: a folder would come to lie in
+  // itself; busy: a top folder. Two names of one node: nothing happens. What loses its last name is
+  // in ChangeSet::orphaned.
+  virtual void rename(RenamePlan plan, ChangeOptions options, Completion<void> done) = 0;
+  // is_directory, invalid_params for the size of what is no file; too_large above
+  // limits::kFileBytes.
+  virtual void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) = 0;
+  // Only user.* without user.ebla.*: else not_supported, operation_not_permitted. already_exists
+  // (create), no_attribute (replace, remove); name_too_long; too_large above limits::kXattrBytes;
+  // no_space when the names of a node together exceed limits::kXattrListBytes.
+  virtual void set_xattr(XattrPlan plan, ChangeOptions options, Completion<void> done) = 0;
+  virtual void remove_xattr(Ino ino, std::string name, ChangeOptions options,
+                            Completion<void> done) = 0;
+
+  // ---- Content of clients' files. Writing is write-behind: write(), allocate(), copy_range() and
+  // a new size are there for every reader when they end, whole and in one order, and in memory;
+  // they are committed by flush(), sync() and every change of the node's attributes or names, and
+  // by themselves at limits::kDirtyFileBytes of a file, limits::kDirtyBytes of all, or one second
+  // of age. A commit that fails keeps the bytes, is tried again, and its error is the next flush's.
+  // ChangeOptions::durability means nothing to them, and their ChangeSet has revision 0: its change
+  // is not committed yet.
+  // is_directory; invalid_params: no file; too_large beyond limits::kFileBytes; no_space, read_only
+  // or busy: the store accepts no growth now.
+
+  // Ends before it returns, on the caller's thread, unless the limits of memory make it wait for
+  // what was written before: then the bytes are copied. Nothing of `bytes` is looked at later.
+  virtual void write(WritePlan plan, std::string_view bytes, ChangeOptions options,
+                     Completion<WriteOutcome> done) = 0;
+  // Room is promised by nothing but a look at the disk; ends as write() does.
+  virtual void allocate(AllocatePlan plan, ChangeOptions options, Completion<void> done) = 0;
+  // Copies at most limits::kCopyBytes and up to the end of `from`, and answers how many; 0 at the
+  // end. Holes stay holes. Ranges of one file that overlap: invalid_params.
+  virtual void copy_range(CopyPlan plan, ChangeOptions options, Completion<uint64_t> done) = 0;
+  // Offset of the next data or hole at or after `offset`; the end of the file is a hole. no_data
+  // when `offset` is at or beyond the end, or no data follows it.
+  virtual Result<uint64_t> seek(Ino ino, uint64_t offset, SeekTo to) = 0;
+  // What was written to the node before is committed when `done` runs, and on disk when durable.
+  // Ends at once when there is nothing to do. Its ChangeSet names the node when Attr::raw_bytes
+  // turned out other than it was shown.
+  virtual void flush(Ino ino, ChangeOptions options, Completion<void> done) = 0;
 
   // ---- Sessions.
   // Finds (uid, key) or creates. conflict: all id candidates are taken, or the session exists under

@@ -50,6 +50,16 @@ inline constexpr size_t kInlineContentBytes = 1 * kMiB;  // more is staged in sl
 inline constexpr size_t kStageSliceBytes = 1 * kMiB;
 inline constexpr uint64_t kFileBytes = uint64_t{1} << 41;  // 2 TiB: 24 bits of chunk index
 
+// Clients' files.
+inline constexpr uint32_t kLinks = 65'000;            // names of one node
+inline constexpr size_t kLinkTargetBytes = 4095;      // of a symbolic link
+inline constexpr size_t kXattrBytes = 64 * kKiB;      // one value
+inline constexpr size_t kXattrListBytes = 64 * kKiB;  // names of one node, a NUL after each
+inline constexpr size_t kDirtyFileBytes = 8 * kMiB;   // written to one file and not committed
+inline constexpr size_t kDirtyBytes = 64 * kMiB;      // to all files
+inline constexpr int kDirtyAgeMs = 1'000;
+inline constexpr uint64_t kCopyBytes = 4 * kMiB;  // one call of copy_range
+
 // Texts.
 inline constexpr uint64_t kToolResultTokens = 20'000;
 inline constexpr uint64_t kHumanMessageTokens = 50'000;

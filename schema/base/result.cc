@@ -33,6 +33,11 @@ constexpr std::array kTable = {
     CodeInfo{Code::io_error, "io_error", EIO, 19, kExitFailure, true},
     CodeInfo{Code::no_attribute, "no_match", ENODATA, 3, kExitFailure, false},
     CodeInfo{Code::cross_device, "invalid_path", EXDEV, 10, kExitFailure, false},
+    CodeInfo{Code::too_many_links, "too_large", EMLINK, 11, kExitFailure, false},
+    CodeInfo{Code::loop, "invalid_path", ELOOP, 10, kExitFailure, false},
+    CodeInfo{Code::text_busy, "busy", ETXTBSY, 13, kExitRetry, true},
+    CodeInfo{Code::no_data, "out_of_range", ENXIO, 18, kExitFailure, false},
+    CodeInfo{Code::not_supported, "permission_denied", EOPNOTSUPP, 9, kExitDenied, false},
     CodeInfo{Code::unavailable, "unavailable", EAGAIN, 20, kExitRetry, true},
     CodeInfo{Code::parse_error, "parse_error", EINVAL, -32700, kExitFailure, false},
     CodeInfo{Code::invalid_request, "invalid_request", EINVAL, -32600, kExitFailure, false},
@@ -95,6 +100,12 @@ Code code_of_errno(int errno_value) {
       return Code::no_attribute;
     case EXDEV:
       return Code::cross_device;
+    case EMLINK:
+      return Code::too_many_links;
+    case ELOOP:
+      return Code::loop;
+    case ETXTBSY:
+      return Code::text_busy;
     case EAGAIN:
     case EMFILE:
     case ENFILE:

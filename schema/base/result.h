@@ -36,6 +36,11 @@ enum class Code {
   io_error,
   no_attribute,
   cross_device,
+  too_many_links,  // EMLINK
+  loop,            // ELOOP
+  text_busy,       // ETXTBSY
+  no_data,         // ENXIO: a seek beyond the last data
+  not_supported,   // EOPNOTSUPP
   unavailable,
   // JSON-RPC's own.
   parse_error,

@@ -44,8 +44,23 @@ class SqliteStore final : public Store {
   Result<std::string> path_of(Ino ino) override;
   Result<std::optional<Tombstone>> tombstone(Ino parent, std::string_view name) override;
   void remove(RemovePlan plan, ChangeOptions options, Completion<void> done) override;
+  void remove_folder(RemovePlan plan, ChangeOptions options, Completion<void> done) override;
   void reap(std::vector<Ino> inos, ChangeOptions options, Completion<void> done) override;
   void sync(ChangeOptions options, Completion<void> done) override;
+
+  void create(CreatePlan plan, ChangeOptions options, Completion<Attr> done) override;
+  void link(LinkPlan plan, ChangeOptions options, Completion<Attr> done) override;
+  void rename(RenamePlan plan, ChangeOptions options, Completion<void> done) override;
+  void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) override;
+  void set_xattr(XattrPlan plan, ChangeOptions options, Completion<void> done) override;
+  void remove_xattr(Ino ino, std::string name, ChangeOptions options,
+                    Completion<void> done) override;
+  void write(WritePlan plan, std::string_view bytes, ChangeOptions options,
+             Completion<WriteOutcome> done) override;
+  void allocate(AllocatePlan plan, ChangeOptions options, Completion<void> done) override;
+  void copy_range(CopyPlan plan, ChangeOptions options, Completion<uint64_t> done) override;
+  Result<uint64_t> seek(Ino ino, uint64_t offset, SeekTo to) override;
+  void flush(Ino ino, ChangeOptions options, Completion<void> done) override;
 
   void open_session(SessionPlan plan, ChangeOptions options,
                     Completion<SessionOutcome> done) override;

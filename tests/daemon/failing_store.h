@@ -44,12 +44,61 @@ class FailingStore final : public Store {
     if (refused(done)) return;
     under_.remove(std::move(plan), options, std::move(done));
   }
+  void remove_folder(RemovePlan plan, ChangeOptions options, Completion<void> done) override {
+    if (refused(done)) return;
+    under_.remove_folder(std::move(plan), options, std::move(done));
+  }
   void reap(std::vector<Ino> inos, ChangeOptions options, Completion<void> done) override {
     if (refused(done)) return;
     under_.reap(std::move(inos), options, std::move(done));
   }
   void sync(ChangeOptions options, Completion<void> done) override {
     under_.sync(options, std::move(done));
+  }
+  void create(CreatePlan plan, ChangeOptions options, Completion<Attr> done) override {
+    if (refused(done)) return;
+    under_.create(std::move(plan), options, std::move(done));
+  }
+  void link(LinkPlan plan, ChangeOptions options, Completion<Attr> done) override {
+    if (refused(done)) return;
+    under_.link(std::move(plan), options, std::move(done));
+  }
+  void rename(RenamePlan plan, ChangeOptions options, Completion<void> done) override {
+    if (refused(done)) return;
+    under_.rename(std::move(plan), options, std::move(done));
+  }
+  void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) override {
+    if (refused(done)) return;
+    under_.setattr(plan, options, std::move(done));
+  }
+  void set_xattr(XattrPlan plan, ChangeOptions options, Completion<void> done) override {
+    if (refused(done)) return;
+    under_.set_xattr(std::move(plan), options, std::move(done));
+  }
+  void remove_xattr(Ino ino, std::string name, ChangeOptions options,
+                    Completion<void> done) override {
+    if (refused(done)) return;
+    under_.remove_xattr(ino, std::move(name), options, std::move(done));
+  }
+  void write(WritePlan plan, std::string_view bytes, ChangeOptions options,
+             Completion<WriteOutcome> done) override {
+    if (refused(done)) return;
+    under_.write(plan, bytes, options, std::move(done));
+  }
+  void allocate(AllocatePlan plan, ChangeOptions options, Completion<void> done) override {
+    if (refused(done)) return;
+    under_.allocate(plan, options, std::move(done));
+  }
+  void copy_range(CopyPlan plan, ChangeOptions options, Completion<uint64_t> done) override {
+    if (refused(done)) return;
+    under_.copy_range(plan, options, std::move(done));
+  }
+  Result<uint64_t> seek(Ino ino, uint64_t offset, SeekTo to) override {
+    return under_.seek(ino, offset, to);
+  }
+  void flush(Ino ino, ChangeOptions options, Completion<void> done) override {
+    if (refused(done)) return;
+    under_.flush(ino, options, std::move(done));
   }
   void open_session(SessionPlan plan, ChangeOptions options,
                     Completion<SessionOutcome> done) override {

@@ -201,6 +201,7 @@ Ino ModelState::human_folder(const Session& session, const EvictionPlan& plan, C
                         .flags = kNodeFixed},
                        changes);
     nodes_.at(folder).xattrs = {{"user.ebla.session", session.id}};
+    nodes_.at(folder).session = session.serial;
   }
   return folder;
 }

@@ -118,6 +118,7 @@ Session ModelState::create_session(const SessionPlan& plan, const std::string& i
                                 .flags = kNodeFixed},
                                changes);
     nodes_.at(session.folder).xattrs = {{"user.ebla.session", id}};
+    nodes_.at(session.folder).session = serial;
   }
   session.history =
       make_node(histories_, id + ".md",

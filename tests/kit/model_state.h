@@ -16,16 +16,22 @@
 #include "schema/base/clock.h"
 #include "schema/base/result.h"
 #include "schema/change_set.h"
+#include "schema/file_plans.h"
 #include "schema/model.h"
 
 namespace ebla::kit {
 
 struct ModelNode {
   Attr attr;
-  Ino parent = 0;  // 0: no name (or the root)
+  Ino parent = 0;  // of its first name; 0: no name (or the root)
   std::string name;
-  ContentId content = 0;  // 0: an empty file or a folder
-  std::vector<Xattr> xattrs;
+  std::vector<std::pair<Ino, std::string>> more_names;  // of a file with several
+  SessionId session = 0;                                // that it counts for
+  ContentId content = 0;                                // of a put-away file
+  std::map<uint64_t, std::string> chunks;  // of a client's file: kChunkBytes each, by index
+  std::string target;                      // of a symbolic link
+  std::vector<Xattr> xattrs;               // computed
+  std::map<std::string, std::string> own_xattrs;
   std::map<std::string, uint64_t, std::less<>> cookies;  // of a folder: name to cookie
   std::map<uint64_t, std::pair<std::string, Ino>> entries;
 };
@@ -78,6 +84,7 @@ class ModelState {
   Result<uint64_t> entry_count(Ino dir) const;
   Result<std::string> readlink(Ino ino) const;
   Result<size_t> read(Ino ino, uint64_t offset, std::span<char> out) const;
+  Result<uint64_t> seek(Ino ino, uint64_t offset, SeekTo to) const;
   Result<std::vector<Xattr>> xattrs(Ino ino) const;
   Result<std::string> path_of(Ino ino) const;
   std::optional<Tombstone> tombstone(Ino parent, std::string_view name) const;
@@ -102,6 +109,16 @@ class ModelState {
 
   // Units.
   Result<void> remove(const RemovePlan& plan, ChangeSet& changes);
+  Result<void> remove_folder(const RemovePlan& plan, ChangeSet& changes);
+  Result<Attr> create(const CreatePlan& plan, ChangeSet& changes);
+  Result<Attr> link(const LinkPlan& plan, ChangeSet& changes);
+  Result<void> rename(const RenamePlan& plan, ChangeSet& changes);
+  Result<Attr> setattr(const SetAttrPlan& plan, ChangeSet& changes);
+  Result<void> set_xattr(const XattrPlan& plan, ChangeSet& changes);
+  Result<void> remove_xattr(Ino ino, const std::string& name, ChangeSet& changes);
+  Result<WriteOutcome> write(const WritePlan& plan, std::string_view bytes, ChangeSet& changes);
+  Result<void> allocate(const AllocatePlan& plan, ChangeSet& changes);
+  Result<uint64_t> copy_range(const CopyPlan& plan, ChangeSet& changes);
   void reap(const std::vector<Ino>& inos);
   Result<SessionOutcome> open_session(const SessionPlan& plan, ChangeSet& changes);
   Result<ContentId> stage(ContentId content, uint64_t offset, std::string_view bytes);
@@ -121,7 +138,26 @@ class ModelState {
   bool name_is_free(Ino dir, std::string_view name) const;
   Ino make_node(Ino parent, std::string_view name, Attr attr, ChangeSet& changes);
   void touch(ModelNode& node, ChangeSet& changes);
+  void touch_ctime(ModelNode& node, ChangeSet& changes);
   void release_content(ContentId id);
+
+  // model_names.cc
+  Result<void> check_new_entry(Ino parent, std::string_view name) const;
+  Result<void> check_unreserved(Ino parent, std::string_view name) const;
+  Result<void> check_rename(const RenamePlan& plan, const Attr& source, const Attr* target) const;
+  bool lies_in(Ino folder, Ino above) const;
+  void add_entry(Ino parent, const std::string& name, uint64_t cookie, ModelNode& node);
+  // Takes the name away; the entry's cookie. The node may be left without any.
+  uint64_t take_entry(Ino parent, const std::string& name, ModelNode& node);
+  void lose_name(ModelNode& node, ChangeSet& changes);
+  void exchange(const RenamePlan& plan, ModelNode& source, ModelNode& target, ChangeSet& changes);
+  void name_session(SessionId session, ChangeSet& changes) const;
+
+  // model_content.cc
+  Result<ModelNode*> writable(Ino ino);
+  void put_bytes(ModelNode& node, uint64_t offset, std::string_view bytes);
+  void zero_bytes(ModelNode& node, uint64_t offset, uint64_t end);
+  void resize(ModelNode& node, uint64_t size);
 
   bool session_id_is_free(const std::string& id) const;
   uint64_t depth_of(SessionId serial) const;

@@ -83,6 +83,57 @@ class ModelStore final : public Store {
     change<void>(options, std::move(done),
                  [&](ChangeSet& changes) { return state_.remove(plan, changes); });
   }
+  void remove_folder(RemovePlan plan, ChangeOptions options, Completion<void> done) override {
+    change<void>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.remove_folder(plan, changes); });
+  }
+  void create(CreatePlan plan, ChangeOptions options, Completion<Attr> done) override {
+    change<Attr>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.create(plan, changes); });
+  }
+  void link(LinkPlan plan, ChangeOptions options, Completion<Attr> done) override {
+    change<Attr>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.link(plan, changes); });
+  }
+  void rename(RenamePlan plan, ChangeOptions options, Completion<void> done) override {
+    change<void>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.rename(plan, changes); });
+  }
+  void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) override {
+    change<Attr>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.setattr(plan, changes); });
+  }
+  void set_xattr(XattrPlan plan, ChangeOptions options, Completion<void> done) override {
+    change<void>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.set_xattr(plan, changes); });
+  }
+  void remove_xattr(Ino ino, std::string name, ChangeOptions options,
+                    Completion<void> done) override {
+    change<void>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.remove_xattr(ino, name, changes); });
+  }
+  void write(WritePlan plan, std::string_view bytes, ChangeOptions options,
+             Completion<WriteOutcome> done) override {
+    change<WriteOutcome>(
+        options, std::move(done),
+        [&](ChangeSet& changes) { return state_.write(plan, bytes, changes); }, Revision::none);
+  }
+  void allocate(AllocatePlan plan, ChangeOptions options, Completion<void> done) override {
+    change<void>(
+        options, std::move(done),
+        [&](ChangeSet& changes) { return state_.allocate(plan, changes); }, Revision::none);
+  }
+  void copy_range(CopyPlan plan, ChangeOptions options, Completion<uint64_t> done) override {
+    change<uint64_t>(
+        options, std::move(done),
+        [&](ChangeSet& changes) { return state_.copy_range(plan, changes); }, Revision::none);
+  }
+  Result<uint64_t> seek(Ino ino, uint64_t offset, SeekTo to) override {
+    return with(&ModelState::seek, ino, offset, to);
+  }
+  void flush(Ino, ChangeOptions options, Completion<void> done) override {
+    change<void>(options, std::move(done), [](ChangeSet&) -> Result<void> { return {}; });
+  }
   void reap(std::vector<Ino> inos, ChangeOptions options, Completion<void> done) override {
     change<void>(options, std::move(done), [&](ChangeSet&) -> Result<void> {
       state_.reap(inos);
@@ -134,6 +185,8 @@ class ModelStore final : public Store {
   }
 
  private:
+  enum class Revision : uint8_t { next, none };
+
   template <class R, class... P, class... A>
   R with(R (ModelState::*query)(P...) const, A&&... a) const {
     const std::scoped_lock lock(mutex_);
@@ -142,7 +195,8 @@ class ModelStore final : public Store {
 
   // Runs a unit under the mutex, its completion outside, so that the completion may read.
   template <class T, class F>
-  void change(const ChangeOptions& options, Completion<T> done, F unit) {
+  void change(const ChangeOptions& options, Completion<T> done, F unit,
+              Revision revision = Revision::next) {
     ChangeSet changes;
     auto result = [&]() -> Result<T> {
       if (std::chrono::steady_clock::now() >= options.deadline) {
@@ -154,7 +208,7 @@ class ModelStore final : public Store {
         changes = {};
       } else {
         changes.origin = options.origin;
-        changes.revision = ++revision_;
+        if (revision == Revision::next) changes.revision = ++revision_;
       }
       return ended;
     }();

@@ -77,33 +77,19 @@ Result<uint64_t> ModelState::entry_count(Ino dir) const {
 }
 
 Result<std::string> ModelState::readlink(Ino ino) const {
-  const auto attr = getattr(ino);
-  if (!attr) return std::unexpected(attr.error());
-  // The model makes no symbolic links: nothing of the Store does, yet.
-  return fail(Code::invalid_params, fmt::format("node {} is not a symbolic link", ino));
-}
-
-Result<size_t> ModelState::read(Ino ino, uint64_t offset, std::span<char> out) const {
   const auto at = nodes_.find(ino);
   if (at == nodes_.end()) return std::unexpected(no_such_node(ino));
-  if (at->second.attr.kind == NodeKind::directory) {
-    return fail(Code::is_directory, fmt::format("node {} is a directory", ino));
-  }
-  const auto history = history_texts_.find(ino);
-  if (history == history_texts_.end() && at->second.content == 0) return size_t{0};
-  const std::string& bytes = history != history_texts_.end()
-                                 ? history->second.text
-                                 : contents_.at(at->second.content).bytes;
-  if (offset >= bytes.size()) return size_t{0};
-  const size_t count = std::min<size_t>(out.size(), bytes.size() - offset);
-  std::copy_n(bytes.begin() + static_cast<ptrdiff_t>(offset), count, out.begin());
-  return count;
+  if (at->second.attr.kind == NodeKind::symlink) return at->second.target;
+  return fail(Code::invalid_params, fmt::format("node {} is not a symbolic link", ino));
 }
 
 Result<std::vector<Xattr>> ModelState::xattrs(Ino ino) const {
   const auto at = nodes_.find(ino);
   if (at == nodes_.end()) return std::unexpected(no_such_node(ino));
-  return at->second.xattrs;
+  std::vector<Xattr> all = at->second.xattrs;
+  for (const auto& [name, value] : at->second.own_xattrs) all.push_back({name, value});
+  std::ranges::sort(all, {}, &Xattr::name);
+  return all;
 }
 
 std::string ModelState::path_in(Ino dir, std::string_view name) const {
@@ -157,6 +143,12 @@ bool ModelState::name_is_free(Ino dir, std::string_view name) const {
   return !has_name(dir, name) && !taken_.contains({dir, std::string(name)});
 }
 
+void ModelState::touch_ctime(ModelNode& node, ChangeSet& changes) {
+  node.attr.ctime_ns = clock_.wall_ns();
+  ++node.attr.change;
+  changes.attributes.push_back(node.attr.ino);
+}
+
 void ModelState::touch(ModelNode& node, ChangeSet& changes) {
   node.attr.mtime_ns = node.attr.ctime_ns = clock_.wall_ns();
   ++node.attr.change;
@@ -186,44 +178,6 @@ Ino ModelState::make_node(Ino parent, std::string_view name, Attr attr, ChangeSe
                               .child = attr.ino,
                               .kind = DentryChange::Kind::added});
   return attr.ino;
-}
-
-Result<void> ModelState::remove(const RemovePlan& plan, ChangeSet& changes) {
-  const auto found = lookup(plan.parent, plan.name);
-  if (!found) return std::unexpected(found.error());
-  const std::string path = path_in(plan.parent, plan.name);
-  if (found->kind == NodeKind::directory) {
-    return fail(Code::is_directory, fmt::format("{} is a folder", path));
-  }
-  if ((found->flags & kNodeProtected) != 0 && (found->flags & kNodeRemovable) == 0) {
-    return fail(Code::operation_not_permitted,
-                fmt::format("{} is protected: it cannot be removed", path));
-  }
-  ModelNode& dir = nodes_.at(plan.parent);
-  ModelNode& node = nodes_.at(found->ino);
-  const auto cookie = dir.cookies.find(plan.name);
-  dir.entries.erase(cookie->second);
-  dir.cookies.erase(cookie);
-  touch(dir, changes);
-  node.parent = 0;
-  node.attr.nlink = 0;
-  node.attr.ctime_ns = clock_.wall_ns();
-  ++node.attr.change;
-  tombstones_[{plan.parent, plan.name}] = {.path = path,
-                                           .removed_ns = clock_.wall_ns(),
-                                           .uid = plan.uid,
-                                           .reason = plan.reason,
-                                           .size = node.attr.size};
-  for (ModelDecision& decision : decisions_) {
-    if (decision.ino == found->ino) decision.ino = 0;
-  }
-  changes.attributes.push_back(found->ino);
-  changes.dentries.push_back({.parent = plan.parent,
-                              .name = plan.name,
-                              .child = found->ino,
-                              .kind = DentryChange::Kind::removed});
-  changes.orphaned.push_back(found->ino);
-  return {};
 }
 
 void ModelState::reap(const std::vector<Ino>& inos) {
