@@ -14,19 +14,19 @@ namespace ebla {
 
 struct CreatePlan {
   Ino parent = 0;
-  std::string name;
+  std::string name = {};
   NodeKind kind = NodeKind::file;
-  uint32_t mode = 0;   // umask applied
-  uint32_t uid = 0;    // of the caller
-  uint32_t gid = 0;    // of the caller; a folder with setgid gives its own instead
-  uint64_t rdev = 0;   // of a device
-  std::string target;  // of a symbolic link, at most limits::kLinkTargetBytes
+  uint32_t mode = 0;        // umask applied
+  uint32_t uid = 0;         // of the caller
+  uint32_t gid = 0;         // of the caller; a folder with setgid gives its own instead
+  uint64_t rdev = 0;        // of a device
+  std::string target = {};  // of a symbolic link, at most limits::kLinkTargetBytes
 };
 
 struct LinkPlan {
   Ino ino = 0;
   Ino parent = 0;
-  std::string name;
+  std::string name = {};
 };
 
 struct RenamePlan {
@@ -34,35 +34,35 @@ struct RenamePlan {
   // (NOREPLACE). exchange: both must be there and change places.
   enum class Mode : uint8_t { replace, keep, exchange };
   Ino parent = 0;
-  std::string name;
+  std::string name = {};
   Ino new_parent = 0;
-  std::string new_name;
+  std::string new_name = {};
   Mode mode = Mode::replace;
 };
 
 // A time to set: a moment, or the store's own now.
 struct TimeValue {
-  std::optional<int64_t> ns;  // nullopt: now
+  std::optional<int64_t> ns = std::nullopt;  // nullopt: now
 };
 
 // Fields that are absent stay. Any change sets ctime. A new owner or group takes setuid, and setgid
 // where the group may execute, from a file, unless a mode is given too.
 struct SetAttrPlan {
   Ino ino = 0;
-  std::optional<uint32_t> mode;  // permission bits with setuid, setgid, sticky
-  std::optional<uint32_t> uid;
-  std::optional<uint32_t> gid;
-  std::optional<uint64_t> size;  // of a file; sets mtime
-  std::optional<TimeValue> atime;
-  std::optional<TimeValue> mtime;
+  std::optional<uint32_t> mode = std::nullopt;  // permission bits with setuid, setgid, sticky
+  std::optional<uint32_t> uid = std::nullopt;
+  std::optional<uint32_t> gid = std::nullopt;
+  std::optional<uint64_t> size = std::nullopt;  // of a file; sets mtime
+  std::optional<TimeValue> atime = std::nullopt;
+  std::optional<TimeValue> mtime = std::nullopt;
   bool drop_privileges = false;  // with size: setuid and setgid go, as with a write
 };
 
 struct XattrPlan {
   enum class Mode : uint8_t { set, create, replace };
   Ino ino = 0;
-  std::string name;  // with its prefix: user.comment
-  std::string value;
+  std::string name = {};  // with its prefix: user.comment
+  std::string value = {};
   Mode mode = Mode::set;
 };
 

@@ -187,8 +187,8 @@ struct EvictionOutcome {
 struct RemovePlan {
   Ino parent = 0;
   std::string name;
-  uint32_t uid = 0;    // who
-  std::string reason;  // why, for the tombstone: "rm", "purge"
+  uint32_t uid = 0;         // who
+  std::string reason = {};  // why, for the tombstone: "rm", "purge"
 };
 
 // Left behind by a removed put-away file, so that the verbs can explain.

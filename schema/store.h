@@ -133,8 +133,8 @@ class Store {
   // when `offset` is at or beyond the end, or no data follows it.
   virtual Result<uint64_t> seek(Ino ino, uint64_t offset, SeekTo to) = 0;
   // What was written to the node before is committed when `done` runs, and on disk when durable.
-  // Ends at once when there is nothing to do. Its ChangeSet names the node when Attr::raw_bytes
-  // turned out other than it was shown.
+  // Ends at once when there is nothing to do. Changes nothing that anybody sees, but for
+  // Attr::raw_bytes, which is exact from then on.
   virtual void flush(Ino ino, ChangeOptions options, Completion<void> done) = 0;
 
   // ---- Sessions.

@@ -134,7 +134,7 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
           fail(Code::timeout, "the store was too busy: the deadline of the change passed");
       continue;
     }
-    if (pending.unit.growth && !room) {
+    if (pending.unit.growth && !pending.unit.admitted && !room) {
       pending.result = fail(Code::no_space, space.text());
       continue;
     }
@@ -240,6 +240,14 @@ void Writer::Impl::transaction_lost(Lock& lock, std::vector<Pending>& batch, con
 // Answers the batch: durable units go to the sync, all others at once. Takes the lock.
 void Writer::Impl::publish(Lock& lock, std::vector<Pending>& batch, Outcome outcome) {
   std::vector<Pending> now;
+  const auto told = [](const Pending& pending) { return pending.result && pending.unit.committed; };
+  if (outcome == Outcome::committed && std::ranges::any_of(batch, told)) {
+    // Whoever is let in now must find counted what this transaction has left in the log.
+    look_at_space(page_count());
+    for (auto& pending : batch) {
+      if (told(pending)) pending.unit.committed();
+    }
+  }
   lock.lock();
   if (outcome == Outcome::committed) note_commit();
   for (auto& pending : batch) {

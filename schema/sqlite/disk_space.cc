@@ -71,6 +71,11 @@ bool DiskSpace::above_low_mark() const {
   return room() >= low_bytes_;
 }
 
+bool DiskSpace::has_room(uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  return room() >= saturating_add(full_ ? high_bytes_ : low_bytes_, bytes);
+}
+
 void DiskSpace::note_full() {
   const std::lock_guard lock(mutex_);
   full_ = true;

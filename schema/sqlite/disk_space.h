@@ -22,6 +22,7 @@ class DiskSpace {
   bool growth_allowed() const;
   bool admit_growth();  // the writer's question: what it is told holds until the high mark
   bool above_low_mark() const;
+  bool has_room(uint64_t bytes) const;  // growth is allowed, and would be after so many bytes more
   // The system has just refused a write: refused until there is room above the high mark.
   void note_full();
   // As the writer last saw them: bytes of free pages within the database, and bytes that it will

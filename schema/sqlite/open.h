@@ -25,7 +25,7 @@ struct OpenOptions {
   std::function<void(const std::string& line)> warn;
   // f_type of statfs(2), replaced by tests; nullptr: ask the system.
   std::function<uint64_t(const std::string& folder)> filesystem_type;
-  // Of the log, replaced by tests: 0 or an errno.
+  // Writer::Options::sync, replaced by tests; empty: ask the system.
   std::function<int(int fd)> sync;
   uint64_t reserve_bytes = 16u << 20;
   uint64_t low_water_bytes = 64u << 20;

@@ -15,12 +15,12 @@
 // The columns that to_attr reads, of a table that the statement calls `i`.
 #define EBLA_ATTR_COLUMNS                                                                 \
   "i.ino, i.kind, i.mode, i.nlink, i.uid, i.gid, i.rdev, i.size, i.content, i.atime_ns, " \
-  "i.mtime_ns, i.ctime_ns, i.flags, i.change"
+  "i.mtime_ns, i.ctime_ns, i.flags, i.change, i.raw"
 
 namespace ebla::sqlite {
 
 // Number of columns of EBLA_ATTR_COLUMNS: the next one of a statement has this index.
-inline constexpr int kAttrColumns = 14;
+inline constexpr int kAttrColumns = 15;
 inline constexpr Ino kRootIno = 1;
 inline constexpr Ino kResultsIno = 2;
 inline constexpr Ino kHistoriesIno = 3;
@@ -86,12 +86,14 @@ inline Attr to_attr(const Statement& row) {
   attr.gid = static_cast<uint32_t>(row.int64(5));
   attr.rdev = row.uint64(6);
   attr.size = row.uint64(7);
-  attr.raw_bytes = row.int64(8) != 0 ? attr.size : 0;
   attr.atime_ns = row.int64(9);
   attr.mtime_ns = row.int64(10);
   attr.ctime_ns = row.int64(11);
   attr.flags = static_cast<uint32_t>(row.int64(12));
   attr.change = row.uint64(13);
+  // What the daemon keeps is held once, but in full.
+  const bool whole = (attr.flags & kNodeProtected) != 0;
+  attr.raw_bytes = !whole ? row.uint64(14) : row.int64(8) != 0 ? attr.size : 0;
   return attr;
 }
 

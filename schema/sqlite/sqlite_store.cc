@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "schema/sqlite/content.h"
@@ -134,6 +135,7 @@ SqliteStore::~SqliteStore() {
   }
   comparer_.stop();
   check_.stop();
+  write_behind_.stop();
   if (writer_) (void)writer_->stop();
 }
 
@@ -171,6 +173,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const OpenOptions& option
   auto writer = Writer::start(std::move(*db), std::move(writing));
   if (!writer) return std::unexpected(std::move(writer.error()));
   store->writer_ = std::move(*writer);
+  store->write_behind_.start(*store->writer_);
   if (more_leftovers) {
     store->writer_->add_idle("free leftovers", [bounds = *leftovers](Database& idle, ChangeSet&) {
       return reclaim_step(idle, bounds);
@@ -202,12 +205,6 @@ Ino SqliteStore::root() const {
   return kRootIno;
 }
 
-void SqliteStore::sync(ChangeOptions options, Completion<void> done) {
-  options.durability = Durability::durable;
-  change(options, Growth::no, std::move(done),
-         [](Database&, ChangeSet&) -> Result<void> { return {}; });
-}
-
 Error SqliteStore::note_damage(Database& db, Ino ino) {
   auto path = node_path(db, ino);
   const std::string name = path ? *path : fmt::format("node {}", ino);
@@ -232,7 +229,8 @@ Usage SqliteStore::usage() {
   if (row && row->step().value_or(false)) {
     usage.files = row->uint64(0);
     usage.directories = row->uint64(1);
-    usage.logical_bytes = row->uint64(2);
+    const int64_t logical = row->int64(2) + overlay_.growth();
+    usage.logical_bytes = static_cast<uint64_t>(std::max<int64_t>(logical, 0));
     usage.content_bytes = row->uint64(3);
     usage.sessions = row->uint64(4);
     usage.evictions = row->uint64(5);

@@ -1,6 +1,6 @@
 // The SQLite engine of the Store interface. Reads take a connection of the pool; changes are units
-// of the one writer. Split by family: tree_read, tree_write, content_units, sessions, evictions,
-// items, passes, history, events, facts.
+// of the one writer. Split by family: tree_read, tree_write, dentry_units, file_units, file_access,
+// content_units, sessions, evictions, items, passes, history, events, facts.
 #pragma once
 
 #include <condition_variable>
@@ -18,8 +18,10 @@
 #include "schema/sqlite/helper_thread.h"
 #include "schema/sqlite/history.h"
 #include "schema/sqlite/open.h"
+#include "schema/sqlite/overlay.h"
 #include "schema/sqlite/quick_check.h"
 #include "schema/sqlite/reader_pool.h"
+#include "schema/sqlite/write_behind.h"
 #include "schema/sqlite/writer.h"
 #include "schema/store.h"
 
@@ -102,13 +104,23 @@ class SqliteStore final : public Store {
   int64_t now_ns() const override { return clock_.wall_ns(); }
 
  private:
-  enum class Growth : bool { no, yes };
+  // admitted: brings bytes that were accepted before.
+  enum class Growth : uint8_t { no, admitted, yes };
 
   SqliteStore(const OpenOptions& options, OpenedFile file);
 
   // Runs `unit` on the writer and `done` with its value. Work that frees space is no growth.
   template <class T, class F>
-  void change(const ChangeOptions& options, Growth growth, Completion<T> done, F unit);
+  void change(const ChangeOptions& options, Growth growth, Completion<T> done, F unit,
+              std::move_only_function<void()> committed = {});
+  // The same for one that commits written bytes as well.
+  template <class T, class F>
+  void change_file(const ChangeOptions& options, Growth growth, Completion<T> done, F unit);
+  // Gives `done` what has been written since, too.
+  Completion<Attr> amended(Completion<Attr> done);
+  Result<Attr> getattr_after(const Overlay::Glance& glance, Attr attr);
+  Result<size_t> read_row(Ino ino, uint64_t offset, std::span<char> out);
+  Result<WriteBehind::Segments> read_segments(const CopyPlan& plan, uint64_t count);
 
   // One unit of reap().
   void reap_slice(std::vector<Ino> inos, ChangeOptions options, Completion<void> done);
@@ -133,12 +145,14 @@ class SqliteStore final : public Store {
   const Clock& clock_;
   OpenedFile file_;  // holds the lock until everything below has ended
   ReaderPool readers_;
+  Overlay overlay_;
   std::mutex damage_mutex_;
   std::set<Ino> damaged_;
   std::string last_damaged_;
   std::string check_found_;  // first line of what the check has found
   std::unique_ptr<Writer> writer_;
   HistoryFolds folds_;
+  WriteBehind write_behind_{overlay_, readers_, clock_};
   std::mutex jobs_mutex_;
   std::condition_variable jobs_done_;
   size_t jobs_under_way_ = 0;
@@ -147,10 +161,13 @@ class SqliteStore final : public Store {
 };
 
 template <class T, class F>
-void SqliteStore::change(const ChangeOptions& options, Growth growth, Completion<T> done, F unit) {
+void SqliteStore::change(const ChangeOptions& options, Growth growth, Completion<T> done, F unit,
+                         std::move_only_function<void()> committed) {
   Writer::Unit work;
   work.options = options;
-  work.growth = growth == Growth::yes;
+  work.growth = growth != Growth::no;
+  work.admitted = growth == Growth::admitted;
+  work.committed = std::move(committed);
   if constexpr (std::is_void_v<T>) {
     work.apply = std::move(unit);
     work.done = std::move(done);
@@ -203,6 +220,22 @@ void SqliteStore::change_history(std::shared_ptr<Section> section, const ChangeO
                               return made;
                             });
                 });
+}
+
+template <class T, class F>
+void SqliteStore::change_file(const ChangeOptions& options, Growth growth, Completion<T> done,
+                              F unit) {
+  auto carried = std::make_shared<Carried>(overlay_);
+  change(
+      options, growth, std::move(done),
+      [carried, unit = std::move(unit)](Database& db, ChangeSet& changes) mutable {
+        carried->begin();
+        return unit(db, changes, *carried);
+      },
+      [this, carried] {
+        carried->committed();
+        write_behind_.room_made();
+      });
 }
 
 }  // namespace ebla::sqlite

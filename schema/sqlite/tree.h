@@ -8,6 +8,7 @@
 
 #include "schema/base/hash.h"
 #include "schema/change_set.h"
+#include "schema/file_plans.h"
 #include "schema/model.h"
 #include "schema/sqlite/database.h"
 
@@ -34,11 +35,13 @@ struct NewNode {
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint32_t flags = 0;
+  uint64_t rdev = 0;
   uint64_t size = 0;
   ContentId content = 0;
   std::optional<Hash128> hash = std::nullopt;
   uint64_t eviction = 0;
   SessionId session = 0;
+  std::string_view target = {};  // of a symbolic link
 };
 
 // A number for a node, content, decision or session that none ever had.
@@ -46,9 +49,35 @@ Result<uint64_t> next_id(Database& db);
 // Makes node and entry and touches the folder. The name must be free. Usage is the caller's.
 Result<Ino> make_node(Database& db, Ino parent, std::string_view name, const NewNode& node,
                       int64_t now_ns, ChangeSet& changes);
+// An entry came or went: `entries` and, for folders, `links` say by how many.
+Result<void> touch_folder(Database& db, Ino folder, int entries, int links, int64_t now_ns,
+                          ChangeSet& changes);
+// ctime and the change counter.
+Result<void> touch_node(Database& db, Ino ino, int64_t now_ns, ChangeSet& changes);
+// Frees the node when nothing names it; its content goes to the list of the freed. False: something
+// does, or it is gone already.
+Result<bool> reap_node(Database& db, Ino ino);
+
+// Names (dentry_units.cc). The errors are those of Store.
 Result<void> remove_entry(Database& db, const RemovePlan& plan, int64_t now_ns, ChangeSet& changes);
-// Frees the node when nothing names it; its content goes to the list of the freed.
-Result<void> reap_node(Database& db, Ino ino);
+Result<void> remove_folder(Database& db, const RemovePlan& plan, int64_t now_ns,
+                           ChangeSet& changes);
+Result<void> link_node(Database& db, const LinkPlan& plan, int64_t now_ns, ChangeSet& changes);
+Result<void> rename_entry(Database& db, const RenamePlan& plan, int64_t now_ns, ChangeSet& changes);
+// Whether a client may give the name in this folder: it is one, the folder is there, and no removed
+// result had it. Whether something has it now is not asked.
+Result<void> check_new_entry(Database& db, Ino parent, std::string_view name);
+Result<void> check_unreserved(Database& db, Ino parent, std::string_view name);
+// Tells the session that the node counts for.
+Result<void> name_session(Database& db, Ino ino, ChangeSet& changes);
+
+// Nodes and attributes of clients (file_units.cc).
+Result<Attr> create_node(Database& db, const CreatePlan& plan, int64_t now_ns, ChangeSet& changes);
+Result<Attr> change_attributes(Database& db, const SetAttrPlan& plan, int64_t now_ns,
+                               ChangeSet& changes);
+Result<void> set_xattr(Database& db, const XattrPlan& plan, int64_t now_ns, ChangeSet& changes);
+Result<void> remove_xattr(Database& db, Ino ino, std::string_view name, int64_t now_ns,
+                          ChangeSet& changes);
 
 // What a unit adds to the counters of a session tree.
 struct UsageDelta {

@@ -102,19 +102,42 @@ Result<std::string> node_path(Database& db, Ino ino) {
 Result<Attr> SqliteStore::getattr(Ino ino) {
   auto reader = readers_.take();
   if (!reader) return std::unexpected(std::move(reader.error()));
-  return node_attr(**reader, ino);
+  for (;;) {
+    const Overlay::Glance glance = overlay_.at(ino);
+    auto attr = node_attr(**reader, ino);
+    if (!attr || overlay_.amend(glance, *attr)) return attr;
+  }
+}
+
+// What a row said that was read after the glance, or what is there now.
+Result<Attr> SqliteStore::getattr_after(const Overlay::Glance& glance, Attr attr) {
+  if (overlay_.amend(glance, attr)) return attr;
+  return getattr(attr.ino);
+}
+
+Completion<Attr> SqliteStore::amended(Completion<Attr> done) {
+  return [this, done = std::move(done)](Result<Attr> attr, const ChangeSet& changes) mutable {
+    if (attr) overlay_.amend_now(*attr);
+    done(std::move(attr), changes);
+  };
 }
 
 Result<Attr> SqliteStore::lookup(Ino parent, std::string_view name) {
-  auto reader = readers_.take();
-  if (!reader) return std::unexpected(std::move(reader.error()));
-  return find_entry(**reader, parent, name);
+  const Overlay::Glance glance = overlay_.at_any();
+  Result<Attr> attr;
+  {
+    auto reader = readers_.take();
+    if (!reader) return std::unexpected(std::move(reader.error()));
+    attr = find_entry(**reader, parent, name);
+  }
+  return attr ? getattr_after(glance, *attr) : attr;
 }
 
 Result<std::vector<DirEntry>> SqliteStore::readdir(Ino dir, uint64_t after_cookie, size_t limit) {
   auto reader = readers_.take();
   if (!reader) return std::unexpected(std::move(reader.error()));
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  const Overlay::Glance glance = overlay_.at_any();
   std::vector<DirEntry> entries;
   {
     auto rows = query(**reader,
@@ -136,6 +159,10 @@ Result<std::vector<DirEntry>> SqliteStore::readdir(Ino dir, uint64_t after_cooki
     if (auto folder = folder_attr(**reader, dir); !folder) {
       return std::unexpected(std::move(folder.error()));
     }
+  }
+  for (DirEntry& entry : entries) {
+    // A node that has gone meanwhile is told as it was.
+    if (auto attr = getattr_after(glance, entry.attr)) entry.attr = *attr;
   }
   return entries;
 }
@@ -168,39 +195,6 @@ Result<std::string> SqliteStore::readlink(Ino ino) {
   return row->string(0);
 }
 
-Result<size_t> SqliteStore::read(Ino ino, uint64_t offset, std::span<char> out) {
-  auto reader = readers_.take();
-  if (!reader) return std::unexpected(std::move(reader.error()));
-  size_t count = 0;
-  bool sound = true;
-  {
-    // The statement stays open: node and chunks are read in one state of the database.
-    auto row =
-        query(**reader, "SELECT kind, size, content, session FROM inodes WHERE ino = ?", ino);
-    if (!row) return std::unexpected(std::move(row.error()));
-    auto found = row->step();
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (!*found) return std::unexpected(no_such_node(ino));
-    if (row->int64(0) == static_cast<int64_t>(NodeKind::directory)) {
-      return fail(Code::is_directory, fmt::format("node {} is a directory", ino));
-    }
-    const uint64_t size = row->uint64(1);
-    if (offset >= size) return size_t{0};
-    count = static_cast<size_t>(std::min<uint64_t>(out.size(), size - offset));
-    const ContentId content = row->uint64(2);
-    // No content has the number of a session.
-    const bool history = content != 0 && content == row->uint64(3);
-    auto read = history ? read_history(**reader, content, offset, out.first(count))
-                        : read_content(**reader, content, offset, out.first(count));
-    if (!read && read.error().code != Code::corrupt) {
-      return std::unexpected(std::move(read.error()));
-    }
-    sound = read && *read;
-  }
-  if (!sound) return std::unexpected(note_damage(**reader, ino));
-  return count;
-}
-
 Result<std::vector<Xattr>> SqliteStore::xattrs(Ino ino) {
   auto reader = readers_.take();
   if (!reader) return std::unexpected(std::move(reader.error()));
@@ -211,7 +205,7 @@ Result<std::vector<Xattr>> SqliteStore::xattrs(Ino ino) {
   {
     auto row = query(**reader,
                      "SELECT i.hash, s.id, i.ino = s.history, s.created_ns, e.created_ns, e.kind, "
-                     "e.tokens, e.tool, e.call_id FROM inodes i "
+                     "e.tokens, e.tool, e.call_id, i.flags FROM inodes i "
                      "LEFT JOIN sessions s ON s.serial = i.session "
                      "LEFT JOIN evictions e ON e.id = i.eviction WHERE i.ino = ?",
                      ino);
@@ -228,9 +222,11 @@ Result<std::vector<Xattr>> SqliteStore::xattrs(Ino ino) {
     } else if (history) {
       add("user.ebla.kind", "history");
     }
-    // Media belong to no session: not the call of whoever came first.
+    // Media belong to no session: not the call of whoever came first. A client's own node counts
+    // for a session, but is none of its.
     const bool media = put_away && row->int64(5) == static_cast<int64_t>(ArtifactKind::media);
-    if (!row->is_null(1)) add("user.ebla.session", row->string(1));
+    const bool own = (row->int64(9) & (kNodeProtected | kNodeFixed)) == 0;
+    if (!row->is_null(1) && !own) add("user.ebla.session", row->string(1));
     if (put_away) add("user.ebla.tokens", std::to_string(row->int64(6)));
     if (put_away && !media) {
       add("user.ebla.tool", row->string(7));

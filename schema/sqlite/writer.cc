@@ -111,6 +111,16 @@ void Writer::add_idle(std::string name,
   impl_->work.notify_one();
 }
 
+Result<void> Writer::accepts_growth(uint64_t bytes) const {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->failed) return std::unexpected(*impl_->failed);
+    if (impl_->pinned) return std::unexpected(pinned_error());
+  }
+  if (impl_->space.has_room(bytes)) return {};
+  return fail(Code::no_space, impl_->space.text());
+}
+
 Health Writer::health() const {
   Health health;
   const bool room = impl_->space.growth_allowed();

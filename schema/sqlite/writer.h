@@ -25,11 +25,17 @@ class Writer {
  public:
   struct Unit {
     ChangeOptions options;
-    bool growth = true;    // refused with no_space while the disk is full; removals are not
+    bool growth = true;  // refused with no_space while the disk is full; removals are not
+    // Growth that accepts_growth() allowed before: not refused for want of room, but the reserve is
+    // not for it.
+    bool admitted = false;
     bool staging = false;  // waits, in order, while the log is above its soft limit
     // Runs on a thread of the writer's inside a savepoint that is rolled back when it fails. May
     // run more than once: each time the ChangeSet is a new one, with origin and revision filled in.
     std::move_only_function<Result<void>(Database&, ChangeSet&)> apply;
+    // May be empty. Runs once, after COMMIT and before any later unit begins or any completion of
+    // the same transaction runs.
+    std::move_only_function<void()> committed;
     // Runs once, on a thread of the writer's: after the sync for durable units, after COMMIT for
     // others. With an error the unit has changed nothing, but for a failed sync: then what it did
     // is committed and visible but may not survive a power cut, and the ChangeSet says what it was.
@@ -72,6 +78,10 @@ class Writer {
 
   // Runs what is queued, syncs, checkpoints (TRUNCATE) and ends the threads. Idempotent.
   Result<void> stop();
+
+  // Whether a unit that grows the store would be accepted now, with so many bytes to be written
+  // that are not yet: no_space, busy, or the reason why the store is read-only.
+  Result<void> accepts_growth(uint64_t bytes) const;
 
   Health health() const;  // writable, name, text, failed_syncs
   uint64_t wal_bytes() const;

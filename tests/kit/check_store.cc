@@ -28,16 +28,46 @@ constexpr Rule kRules[] = {
     {"node has a name and a row in orphans",
      "SELECT ino FROM orphans WHERE ino IN (SELECT ino FROM dentries)"},
     {"orphan is no node", "SELECT ino FROM orphans WHERE ino NOT IN (SELECT ino FROM inodes)"},
-    {"node does not know its entry",
-     "SELECT d.ino FROM dentries d JOIN inodes i ON i.ino = d.ino WHERE (i.nlink = 1 OR i.kind = "
-     "1) "
-     "AND (i.parent <> d.parent OR i.seq <> d.seq)"},
+    {"entry is known to its node by no row or by two",
+     "SELECT d.ino FROM dentries d JOIN inodes i ON i.ino = d.ino WHERE 1 <> "
+     "(i.parent = d.parent AND i.seq = d.seq) + EXISTS (SELECT 1 FROM links l "
+     "WHERE l.ino = d.ino AND l.parent = d.parent AND l.seq = d.seq)"},
+    {"link is no entry",
+     "SELECT ino FROM links l WHERE NOT EXISTS (SELECT 1 FROM dentries d "
+     "WHERE d.parent = l.parent AND d.seq = l.seq AND d.ino = l.ino)"},
+    {"node knows an entry that is none",
+     "SELECT ino FROM inodes i WHERE parent <> 0 AND NOT EXISTS (SELECT 1 FROM dentries d "
+     "WHERE d.parent = i.parent AND d.seq = i.seq AND d.ino = i.ino)"},
     {"nlink of a file",
      "SELECT ino FROM inodes i WHERE kind <> 1 "
      "AND nlink <> (SELECT count(*) FROM dentries d WHERE d.ino = i.ino)"},
     {"nlink of a folder",
-     "SELECT ino FROM inodes i WHERE kind = 1 AND nlink <> 2 + (SELECT count(*) FROM dentries d "
+     "SELECT ino FROM inodes i WHERE kind = 1 AND nlink <> (CASE WHEN ino IN "
+     "(SELECT ino FROM orphans) THEN 0 ELSE 2 END) + (SELECT count(*) FROM dentries d "
      "JOIN inodes c ON c.ino = d.ino WHERE d.parent = i.ino AND c.kind = 1)"},
+    {"folder without a name has entries",
+     "SELECT parent FROM dentries WHERE parent IN (SELECT ino FROM orphans)"},
+    {"folder lies in itself or in none",
+     "WITH RECURSIVE below(ino) AS (VALUES(1) UNION SELECT d.ino FROM below b "
+     "JOIN dentries d ON d.parent = b.ino) SELECT ino FROM inodes "
+     "WHERE ino NOT IN (SELECT ino FROM below) AND ino NOT IN (SELECT ino FROM orphans)"},
+    {"target of what is no symlink, or none of one",
+     "SELECT ino FROM inodes WHERE (kind = 2) <> (target IS NOT NULL) "
+     "OR (kind = 2 AND size <> length(target))"},
+    {"attributes of no node", "SELECT ino FROM xattrs WHERE ino NOT IN (SELECT ino FROM inodes)"},
+    {"raw of a client's file",
+     "SELECT ino FROM inodes i WHERE flags & 1 = 0 AND raw <> (SELECT ifnull(sum(length(bytes)), "
+     "0) "
+     "FROM chunks WHERE key BETWEEN i.content << 24 AND (i.content << 24) + 0xffffff)"},
+    {"chunk beyond the end of a client's file",
+     "SELECT ino FROM inodes i JOIN chunks c ON c.key BETWEEN i.content << 24 AND "
+     "(i.content << 24) + 0xffffff WHERE flags & 1 = 0 AND content <> 0 AND "
+     "((key & 0xffffff) * 131072 >= size OR length(bytes) NOT BETWEEN 1 AND 131072)"},
+    {"bytes beyond the end of a client's file",
+     "SELECT ino FROM inodes i JOIN chunks c ON c.key = (i.content << 24) + (size - 1) / 131072 "
+     "WHERE flags & 1 = 0 AND content <> 0 AND size > 0 AND "
+     "length(bytes) > (size - 1) % 131072 + 1 AND substr(bytes, (size - 1) % 131072 + 2) <> "
+     "zeroblob(length(bytes) - (size - 1) % 131072 - 1)"},
     {"entries of a node",
      "SELECT ino FROM inodes i WHERE entries <> (SELECT count(*) FROM dentries d "
      "WHERE d.parent = i.ino)"},
@@ -51,12 +81,14 @@ constexpr Rule kRules[] = {
      "WHERE i.content = c.content) OR refs < 1"},
     {"content is listed in two ways",
      "SELECT content FROM (SELECT content FROM contents UNION ALL SELECT content FROM staged "
-     "UNION ALL SELECT content FROM freed UNION ALL SELECT DISTINCT content FROM sections) "
+     "UNION ALL SELECT content FROM freed UNION ALL SELECT DISTINCT content FROM sections "
+     "UNION ALL SELECT content FROM inodes WHERE hash IS NULL AND content NOT IN (0, session)) "
      "GROUP BY content HAVING count(*) > 1"},
     {"chunk belongs to no content",
      "SELECT DISTINCT key >> 24 FROM chunks WHERE key >> 24 NOT IN (SELECT content FROM contents "
      "UNION ALL SELECT content FROM staged UNION ALL SELECT content FROM freed "
-     "UNION ALL SELECT content FROM sections)"},
+     "UNION ALL SELECT content FROM sections "
+     "UNION ALL SELECT content FROM inodes WHERE hash IS NULL AND content <> session)"},
     {"file of a decision is not at its place",
      "SELECT id FROM evictions e WHERE ino <> 0 AND NOT EXISTS (SELECT 1 FROM dentries d "
      "JOIN inodes i ON i.ino = d.ino WHERE d.parent = e.dir AND d.name = e.name "
@@ -201,6 +233,21 @@ void check_section_contents(Database& db, std::vector<std::string>& breaches) {
   }
 }
 
+// Chunks of clients' files: each as its sum says.
+void check_files(Database& db, std::vector<std::string>& breaches) {
+  auto rows = db.prepare(
+      "SELECT i.ino, c.sum, c.bytes FROM inodes i JOIN chunks c ON c.key BETWEEN i.content << 24 "
+      "AND (i.content << 24) + 0xffffff WHERE i.hash IS NULL AND i.content NOT IN (0, i.session)");
+  if (!rows) return breaches.push_back(rows.error().text);
+  while (true) {
+    const auto row = rows->step();
+    if (!row) return breaches.push_back(row.error().text);
+    if (!*row) return;
+    if (xxh3_64(rows->bytes(2)) == rows->uint64(1)) continue;
+    breaches.push_back(fmt::format("node {}: sum of a chunk", rows->int64(0)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> check_store(const std::string& path) {
@@ -220,6 +267,7 @@ std::vector<std::string> check_store(const std::string& path) {
   for (const Rule& rule : kRules) check_rule(*db, rule, breaches);
   check_sections(*db, breaches);
   check_section_contents(*db, breaches);
+  check_files(*db, breaches);
   auto contents = db->prepare("SELECT content, size, hash FROM contents");
   if (!contents) return {contents.error().text};
   while (true) {

@@ -223,6 +223,7 @@ void ModelState::fill(ModelDecision& decision, const EvictionPlan& plan, ChangeS
                            changes);
   ModelNode& node = nodes_.at(decision.ino);
   node.content = decision.content;
+  node.session = decision.session;
   node.xattrs = {{"user.ebla.created", utc_text(decision.created_ns)},
                  {"user.ebla.kind", std::string(artifact_kind_name(decision.kind))}};
   // Media belong to no session.

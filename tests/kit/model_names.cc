@@ -80,11 +80,23 @@ uint64_t ModelState::take_entry(Ino parent, const std::string& name, ModelNode& 
   if (node.parent != parent || node.name != name) return cookie;
   node.parent = 0;
   node.name.clear();
-  if (!node.more_names.empty()) {
-    std::tie(node.parent, node.name) = node.more_names.front();
-    node.more_names.erase(node.more_names.begin());
+  const auto first = std::ranges::min_element(node.more_names, {}, [this](const auto& other) {
+    return std::pair(other.first, nodes_.at(other.first).cookies.at(other.second));
+  });
+  if (first != node.more_names.end()) {
+    std::tie(node.parent, node.name) = *first;
+    node.more_names.erase(first);
   }
   return cookie;
+}
+
+// The first name of a node stays the first one when it is changed.
+void ModelState::keep_first(ModelNode& node, bool was_first, Ino parent, const std::string& name) {
+  if (!was_first || node.more_names.empty()) return;
+  const auto at = std::ranges::find(node.more_names, std::pair(parent, name));
+  if (at == node.more_names.end()) return;
+  std::swap(node.parent, at->first);
+  std::swap(node.name, at->second);
 }
 
 void ModelState::lose_name(ModelNode& node, ChangeSet& changes) {
@@ -252,6 +264,7 @@ Result<void> ModelState::rename(const RenamePlan& plan, ChangeSet& changes) {
     exchange(plan, source, nodes_.at(there->ino), changes);
     return {};
   }
+  const bool first = source.parent == plan.parent && source.name == plan.name;
   uint64_t cookie = take_entry(plan.parent, plan.name, source);
   if (there) {
     ModelNode& target = nodes_.at(there->ino);
@@ -261,6 +274,7 @@ Result<void> ModelState::rename(const RenamePlan& plan, ChangeSet& changes) {
     cookie = next_cookie_++;
   }
   add_entry(plan.new_parent, plan.new_name, cookie, source);
+  keep_first(source, first, plan.new_parent, plan.new_name);
   touch(nodes_.at(plan.parent), changes);
   if (plan.parent != plan.new_parent) touch(nodes_.at(plan.new_parent), changes);
   touch_ctime(source, changes);
@@ -278,10 +292,14 @@ Result<void> ModelState::rename(const RenamePlan& plan, ChangeSet& changes) {
 
 void ModelState::exchange(const RenamePlan& plan, ModelNode& source, ModelNode& target,
                           ChangeSet& changes) {
+  const bool source_first = source.parent == plan.parent && source.name == plan.name;
+  const bool target_first = target.parent == plan.new_parent && target.name == plan.new_name;
   const uint64_t first = take_entry(plan.parent, plan.name, source);
   const uint64_t second = take_entry(plan.new_parent, plan.new_name, target);
   add_entry(plan.parent, plan.name, first, target);
   add_entry(plan.new_parent, plan.new_name, second, source);
+  keep_first(source, source_first, plan.new_parent, plan.new_name);
+  keep_first(target, target_first, plan.parent, plan.name);
   touch(nodes_.at(plan.parent), changes);
   if (plan.parent != plan.new_parent) touch(nodes_.at(plan.new_parent), changes);
   touch_ctime(source, changes);

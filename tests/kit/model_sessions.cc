@@ -126,6 +126,7 @@ Session ModelState::create_session(const SessionPlan& plan, const std::string& i
   nodes_.at(session.history).xattrs = {{"user.ebla.created", utc_text(session.created_ns)},
                                        {"user.ebla.kind", "history"},
                                        {"user.ebla.session", id}};
+  nodes_.at(session.history).session = serial;
   sessions_[serial] = session;
   note_event(serial, "session_open");
   changes.tree = session.tree;

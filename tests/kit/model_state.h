@@ -149,6 +149,7 @@ class ModelState {
   void add_entry(Ino parent, const std::string& name, uint64_t cookie, ModelNode& node);
   // Takes the name away; the entry's cookie. The node may be left without any.
   uint64_t take_entry(Ino parent, const std::string& name, ModelNode& node);
+  static void keep_first(ModelNode& node, bool was_first, Ino parent, const std::string& name);
   void lose_name(ModelNode& node, ChangeSet& changes);
   void exchange(const RenamePlan& plan, ModelNode& source, ModelNode& target, ChangeSet& changes);
   void name_session(SessionId session, ChangeSet& changes) const;

@@ -21,12 +21,11 @@ Described describe_dentries(const ChangeSet& changes) {
     out.inos.push_back(d.parent);
     out.inos.push_back(d.child);
   }
-  out.text += fmt::format(" ranges {} whole {} everything {}", changes.ranges.size(),
-                          changes.whole_tree, changes.everything);
-  for (const RangeChange& r : changes.ranges) {
-    out.text += fmt::format(" from {} {}", r.offset, r.length);
-    out.inos.push_back(r.ino);
+  for (const RangeChange& range : changes.ranges) {
+    out.text += fmt::format(" {}+{}", range.offset, range.length);
+    out.inos.push_back(range.ino);
   }
+  out.text += fmt::format(" whole {} everything {}", changes.whole_tree, changes.everything);
   if (changes.empty()) return out;
   out.text += fmt::format(" origin {}", changes.origin);
   out.sessions = {changes.tree, changes.session};
@@ -96,7 +95,7 @@ std::string RandomWorld::compare(const Both<ChangeSet>& changes) {
                        fmt::join(changes[kRight].orphaned, " "));
   }
   for (const Side side : {kLeft, kRight}) {
-    if (changes[side].empty()) continue;
+    if (changes[side].empty() || changes[kLeft].revision == 0) continue;
     if (changes[side].revision <= revisions_[side]) {
       return fmt::format("change set: revision {} after {}", changes[side].revision,
                          revisions_[side]);
@@ -191,6 +190,10 @@ std::string RandomWorld::compare_node(const Both<Ino>& ino, const std::string& p
   if (difference.empty()) {
     difference =
         compare("xattrs", on_both([&](Side side) { return store(side).xattrs(ino[side]); }));
+  }
+  if (difference.empty() && attr[kLeft]->kind == NodeKind::symlink) {
+    difference =
+        compare("readlink", on_both([&](Side side) { return store(side).readlink(ino[side]); }));
   }
   if (!difference.empty() || attr[kLeft]->kind != NodeKind::file) return difference;
   return compare_bytes(ino, attr[kLeft]->size, path, thorough);

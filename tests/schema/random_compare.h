@@ -39,15 +39,20 @@ inline Described describe_value(const SessionOutcome& o) {
   return described;
 }
 
+// What a client's file holds is not the same in every engine.
+inline uint64_t comparable_raw_bytes(const Attr& a) {
+  return (a.flags & kNodeProtected) != 0 ? a.raw_bytes : 0;
+}
+
 inline Described describe_value(const Attr& a) {
-  return {
-      .text = fmt::format("kind {} mode {:o} nlink {} owner {}:{} size {} raw {} times {} {} {} "
-                          "flags {}",
-                          static_cast<int>(a.kind), a.mode, a.nlink, a.uid, a.gid, a.size,
-                          a.raw_bytes, a.atime_ns, a.mtime_ns, a.ctime_ns, a.flags),
-      .inos = {a.ino},
-      .sessions = {},
-      .contents = {}};
+  return {.text = fmt::format(
+              "kind {} mode {:o} nlink {} owner {}:{} rdev {} size {} raw {} times {} {} {} "
+              "flags {}",
+              static_cast<int>(a.kind), a.mode, a.nlink, a.uid, a.gid, a.rdev, a.size,
+              comparable_raw_bytes(a), a.atime_ns, a.mtime_ns, a.ctime_ns, a.flags),
+          .inos = {a.ino},
+          .sessions = {},
+          .contents = {}};
 }
 
 inline Described text_only(std::string text) {
@@ -64,6 +69,10 @@ inline Described describe_value(const Usage& u) {
       "files {} directories {} logical {} content {} sessions {} "
       "evictions {}",
       u.files, u.directories, u.logical_bytes, u.content_bytes, u.sessions, u.evictions));
+}
+
+inline Described describe_value(const WriteOutcome& o) {
+  return text_only(fmt::format("{} bytes at {}", o.count, o.offset));
 }
 
 inline Described describe_value(bool value) {
@@ -149,7 +158,9 @@ Described describe_value(const std::optional<T>& value) {
 
 template <class T>
 Described describe_result(const Result<T>& result) {
-  if (!result) return text_only(fmt::format("error {}", code_info(result.error().code).name));
+  if (!result)
+    return text_only(fmt::format("error {} {}", code_info(result.error().code).name,
+                                 code_info(result.error().code).errno_value));
   if constexpr (std::is_void_v<T>) {
     return text_only("done");
   } else {

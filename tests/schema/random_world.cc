@@ -57,10 +57,12 @@ ChangeOptions options_of(const Operation& op) {
 }
 
 std::string describe(const Operation& operation) {
-  static constexpr std::array<std::string_view, 17> kNames = {
-      "open_session",   "put_away",    "put_again",     "put_staged", "stage",   "discard",
-      "remove",         "reap",        "find",          "tick",       "sync",    "reopen",
-      "append_history", "commit_pass", "close_session", "find_items", "set_fact"};
+  static constexpr std::array<std::string_view, 28> kNames = {
+      "open_session",   "put_away",    "put_again",     "put_staged",    "stage",    "discard",
+      "remove",         "reap",        "find",          "tick",          "sync",     "reopen",
+      "append_history", "commit_pass", "close_session", "find_items",    "set_fact", "create",
+      "link",           "rename",      "unlink",        "remove_folder", "setattr",  "xattr",
+      "write",          "allocate",    "copy",          "flush"};
   std::string text = fmt::format("{} {{", kNames.at(static_cast<size_t>(operation.kind)));
   for (const uint32_t number : operation.random) text += fmt::format("{}, ", number);
   return text + "}";
@@ -108,8 +110,9 @@ std::string RandomWorld::run(const Operation& op) {
       return find_items(op);
     case Operation::Kind::set_fact:
       return set_fact(op);
+    default:
+      return run_file(op);
   }
-  return "unknown operation";
 }
 
 RandomWorld::Both<SessionId> RandomWorld::some_session(uint32_t random) const {
@@ -282,9 +285,7 @@ std::string RandomWorld::remove(const Operation& op) {
   });
   if (auto difference = compare("remove", ended); !difference.empty()) return difference;
   if (!ended[kLeft].ok()) return "";
-  for (const Ino ino : ended[kLeft].changes.orphaned) {
-    orphans_.push_back({ino, inos_.right_of(ino).value_or(0)});
-  }
+  note_orphans(ended[kLeft].changes);
   return "";
 }
 

@@ -39,6 +39,17 @@ struct Operation {
     close_session,
     find_items,
     set_fact,
+    create,
+    link,
+    rename,
+    unlink,
+    remove_folder,
+    setattr,
+    xattr,
+    write,
+    allocate,
+    copy,
+    flush,
   };
   Kind kind = Kind::tick;
   std::array<uint32_t, 8> random{};
@@ -112,6 +123,21 @@ class RandomWorld {
   std::string find_items(const Operation& op);
   std::string set_fact(const Operation& op);
   std::string compare_memory();
+  // random_files.cc
+  std::string run_file(const Operation& op);
+  std::string create(const Operation& op);
+  std::string link(const Operation& op);
+  std::string rename(const Operation& op);
+  std::string unlink(const Operation& op, bool folder);
+  std::string setattr(const Operation& op);
+  std::string xattr(const Operation& op);
+  std::string write(const Operation& op);
+  std::string allocate(const Operation& op);
+  std::string copy(const Operation& op);
+  std::string flush(const Operation& op);
+  Both<Ino> some_node(uint32_t random) const;
+  void note_orphans(const ChangeSet& changes);
+  void touched(const Both<Ino>& ino) { read_whole_[ino[kLeft]] = false; }
 
   std::string compare_folder(const Both<Ino>& dir, const std::string& path, bool thorough);
   std::string compare_node(const Both<Ino>& ino, const std::string& path, bool thorough);
@@ -145,7 +171,9 @@ class RandomWorld {
   std::vector<Hash128> replacements_;
   std::vector<Staged> staged_;
   std::vector<Both<Ino>> orphans_;
-  std::vector<Name> names_;  // entries that were seen, with what they name or named
+  std::vector<Both<Ino>> nodes_;    // of clients, gone ones too
+  std::vector<Both<Ino>> folders_;  // of clients
+  std::vector<Name> names_;         // entries that were seen, with what they name or named
   std::array<std::map<Ino, Attr>, 2> last_;
   std::map<Ino, bool> read_whole_;  // left ids
   Both<uint64_t> revisions_{};

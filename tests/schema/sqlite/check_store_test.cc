@@ -1,5 +1,6 @@
 // The checker itself: a sound store passes, and each breach is seen.
 #include "tests/kit/check_store.h"
+#include "tests/kit/file_calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,6 +41,7 @@ class CheckStore : public testing::TestWithParam<const char*> {
             .ok());
     ASSERT_TRUE(kit::stage(store, 0, 0, "half a text").ok());
     fill_memory(store, session);
+    make_client_files(store);
   }
 
   static void fill_memory(Store& store, const Session& session) {
@@ -61,6 +63,21 @@ class CheckStore : public testing::TestWithParam<const char*> {
         kit::commit_pass(store, kit::pass_plan(store, session, kit::section_text(9, 5'000), 9))
             .ok());
     ASSERT_TRUE(kit::close_session(store, other.serial).ok());
+  }
+
+  static void make_client_files(Store& store) {
+    const Ino folder = kit::make_folder(store, store.root(), "mine");
+    const Ino file = kit::make_file(store, folder, "notes", std::string(200'000, 'n'));
+    ASSERT_TRUE(kit::flush(store, file).ok());
+    ASSERT_TRUE(kit::write(store, {.ino = file, .append = true}, "more").ok());
+    ASSERT_TRUE(kit::link(store, {.ino = file, .parent = folder, .name = "too"}).ok());
+    ASSERT_TRUE(kit::set_xattr(store, {.ino = file, .name = "user.a", .value = "b"}).ok());
+    CreatePlan link;
+    link.parent = folder;
+    link.name = "link";
+    link.kind = NodeKind::symlink;
+    link.target = "notes";
+    ASSERT_TRUE(kit::create(store, link).ok());
   }
 
   void change(const char* sql) {
@@ -120,7 +137,20 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE inodes SET size = size - 1 WHERE size > 100000 AND hash IS NULL",
         "UPDATE inodes SET content = 1 WHERE content = session", "DELETE FROM section_keys",
         "UPDATE passes SET id = id + 1", "UPDATE passes SET pinned = x'00'",
-        "DELETE FROM session_events", "UPDATE sessions SET closed_ns = 0"));
+        "DELETE FROM session_events", "UPDATE sessions SET closed_ns = 0",
+        // Of clients' files: 6e6f746573 is "notes", 746f6f "too", 6d696e65 "mine".
+        "DELETE FROM links", "UPDATE links SET seq = seq + 1000",
+        "INSERT INTO links SELECT ino, parent, seq FROM dentries WHERE name = x'746f6f' "
+        "ON CONFLICT DO UPDATE SET parent = 1",
+        "DELETE FROM dentries WHERE name = x'6d696e65'",
+        "UPDATE inodes SET raw = raw + 1 WHERE nlink = 2 AND kind = 0",
+        "UPDATE inodes SET size = 131072 WHERE nlink = 2 AND kind = 0",
+        "UPDATE inodes SET size = size - 1 WHERE nlink = 2 AND kind = 0",
+        "UPDATE inodes SET target = NULL WHERE kind = 2",
+        "UPDATE inodes SET content = 0 WHERE hash IS NULL AND content NOT IN (0, session)",
+        "UPDATE xattrs SET ino = ino + 1000",
+        "UPDATE chunks SET sum = 0 WHERE key >> 24 IN "
+        "(SELECT content FROM inodes WHERE hash IS NULL)"));
 
 }  // namespace
 }  // namespace ebla
