@@ -53,6 +53,17 @@ ssize_t read_message(int fd, void* out, size_t size, void*) {
   return ::read(fd, out, size);
 }
 
+// A size, a name with its end, and as many bytes.
+bool is_sound_setxattr(const char* body, size_t size) {
+  uint32_t value_bytes = 0;
+  if (size < FUSE_COMPAT_SETXATTR_IN_SIZE) return false;
+  std::memcpy(&value_bytes, body, sizeof(value_bytes));
+  const std::string_view rest(body + FUSE_COMPAT_SETXATTR_IN_SIZE,
+                              size - FUSE_COMPAT_SETXATTR_IN_SIZE);
+  const size_t end = rest.find('\0');
+  return end != std::string_view::npos && value_bytes <= rest.size() - end - 1;
+}
+
 constexpr fuse_custom_io kIo = {.writev = write_message,
                                 .read = read_message,
                                 .splice_receive = nullptr,
@@ -109,6 +120,14 @@ bool Connection::is_sound(const char* message, size_t size) {
     const size_t room = (size - sizeof(header) - sizeof(batch)) / sizeof(fuse_forget_one);
     return batch.count <= room;
   }
+  if (header.opcode == FUSE_WRITE) {
+    fuse_write_in write{};
+    if (size < sizeof(header) + sizeof(write)) return false;
+    std::memcpy(&write, message + sizeof(header), sizeof(write));
+    return write.size <= size - sizeof(header) - sizeof(write);
+  }
+  if (header.opcode == FUSE_SETXATTR)
+    return is_sound_setxattr(message + sizeof(header), size - sizeof(header));
   return header.opcode != FUSE_NOTIFY_REPLY && header.opcode != CUSE_INIT;
 }
 

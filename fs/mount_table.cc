@@ -87,12 +87,13 @@ struct MountTable::Impl {
   Impl(Store& the_store, MountTableOptions the_options, std::unique_ptr<Pool> the_pool);
 
   Result<MountId> mount(const MountSpec& spec);
-  Result<void> serve(const std::shared_ptr<Mount>& mount, HostMount host, Ino root);
+  Result<void> serve(const std::shared_ptr<Mount>& mount, HostMount host, View view);
   Result<void> check_place(const std::string& directory);
   void forget_dead(const std::string& directory);
   void deliver(const ChangeSet& changes, std::move_only_function<void()> delivered);
   Result<void> unmount_all(std::chrono::milliseconds patience);
   std::vector<std::shared_ptr<Mount>> mounts() const;
+  View::Access access_for(const std::string& subtree) const;
   bool held(Ino ino) const;
 
   Store& store;
@@ -197,7 +198,8 @@ Result<MountId> MountTable::Impl::mount(const MountSpec& spec) {
   }
   auto mount = std::make_shared<Mount>(Mount{
       {next_id++, spec, false}, std::move(*folder), host->device_id, host->by_helper, {}, {}});
-  auto served = serve(mount, std::move(*host), root->ino);
+  View view(store, root->ino, shared.virtual_tree, owner_shown(), access_for(spec.subtree));
+  auto served = serve(mount, std::move(*host), view);
   if (served) return mount->info.id;
   const auto gone =
       unmount_from_host(mount->folder.path(), mount->device_id, mount->by_helper, Unmount::detach);
@@ -208,10 +210,19 @@ Result<MountId> MountTable::Impl::mount(const MountSpec& spec) {
   return std::unexpected(std::move(served.error()));
 }
 
+// A node is written through one mount alone: two kernels that cache the same file would each
+// overwrite what the other has not heard of yet.
+View::Access MountTable::Impl::access_for(const std::string& subtree) const {
+  const bool shared_with_another = std::ranges::any_of(mounts(), [&](const auto& mount) {
+    const std::string& other = mount->info.spec.subtree;
+    return mount->alive() && (lies_in(subtree, other) || lies_in(other, subtree));
+  });
+  return shared_with_another ? View::Access::reads : View::Access::writes;
+}
+
 Result<void> MountTable::Impl::serve(const std::shared_ptr<Mount>& mount, HostMount host,
-                                     Ino root) {
-  auto connection = Connection::create(std::move(host.device), shared, mount->info.id,
-                                       View(store, root, shared.virtual_tree, owner_shown()));
+                                     View view) {
+  auto connection = Connection::create(std::move(host.device), shared, mount->info.id, view);
   if (!connection) return std::unexpected(std::move(connection.error()));
   mount->connection = std::move(*connection);
   mount->invalidator = std::make_unique<Invalidator>(*mount->connection);
@@ -228,6 +239,7 @@ Result<void> MountTable::Impl::serve(const std::shared_ptr<Mount>& mount, HostMo
 void MountTable::Impl::deliver(const ChangeSet& changes,
                                std::move_only_function<void()> delivered) {
   ++shared.epoch;
+  const bool awaited = static_cast<bool>(delivered);
   auto delivery = std::make_shared<Delivery>(std::move(delivered));
   bool told = false;
   for (const auto& mount : mounts()) {
@@ -237,7 +249,7 @@ void MountTable::Impl::deliver(const ChangeSet& changes,
   }
   shared.orphanage.add(changes.orphaned);
   // Also with nobody to tell, the caller is not called back before it has returned.
-  if (!told) runner.post([last = std::move(delivery)]() mutable { last.reset(); });
+  if (!told && awaited) runner.post([last = std::move(delivery)]() mutable { last.reset(); });
 }
 
 Result<void> MountTable::Impl::unmount_all(std::chrono::milliseconds patience) {

@@ -6,12 +6,18 @@ namespace ebla::fs {
 namespace {
 
 constexpr std::array<std::string_view, kOpCount> kNames = {
-    "init",    "lookup",    "forget",         "getattr",    "setattr",     "readlink",
-    "mknod",   "mkdir",     "unlink",         "rmdir",      "symlink",     "rename",
-    "link",    "open",      "read",           "write",      "statfs",      "release",
-    "fsync",   "setxattr",  "getxattr",       "listxattr",  "removexattr", "flush",
-    "opendir", "readdir",   "readdirplus",    "releasedir", "fsyncdir",    "access",
-    "create",  "fallocate", "copy_file_range"};
+    "init",       "lookup",      "forget",
+    "getattr",    "setattr",     "readlink",
+    "mknod",      "mkdir",       "unlink",
+    "rmdir",      "symlink",     "rename",
+    "link",       "open",        "read",
+    "write",      "statfs",      "release",
+    "fsync",      "setxattr",    "getxattr",
+    "listxattr",  "removexattr", "flush",
+    "opendir",    "readdir",     "readdirplus",
+    "releasedir", "fsyncdir",    "access",
+    "create",     "fallocate",   "copy_file_range",
+    "lseek"};
 static_assert(!kNames.back().empty(), "an operation has no name");
 
 }  // namespace

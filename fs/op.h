@@ -41,8 +41,9 @@ enum class Op : uint8_t {
   create,
   fallocate,
   copy_file_range,
+  lseek,
 };
-inline constexpr size_t kOpCount = static_cast<size_t>(Op::copy_file_range) + 1;
+inline constexpr size_t kOpCount = static_cast<size_t>(Op::lseek) + 1;
 
 std::string_view op_name(Op op);
 

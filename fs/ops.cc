@@ -71,6 +71,7 @@ constexpr fuse_lowlevel_ops make_table() {
   t.create = Guard<Op::create, &create>::call;
   t.fallocate = Guard<Op::fallocate, &fallocate>::call;
   t.copy_file_range = Guard<Op::copy_file_range, &copy_file_range>::call;
+  t.lseek = Guard<Op::lseek, &lseek>::call;
   return t;
 }
 

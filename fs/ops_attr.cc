@@ -1,11 +1,16 @@
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "fs/change.h"
 #include "fs/ops.h"
 #include "schema/base/limits.h"
 
@@ -14,6 +19,7 @@ namespace {
 
 constexpr uint64_t kBlockBytes = 4096;
 constexpr std::string_view kUser = "user.";
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 // Answers a getxattr or listxattr of `size` bytes of room; 0 asks for the length.
 void answer(Request& request, std::string_view value, size_t size) {
@@ -22,13 +28,50 @@ void answer(Request& request, std::string_view value, size_t size) {
   request.bytes(value);
 }
 
+// errno for a name that no attribute has here, before anybody is asked; 0 for all others. The
+// classes of names that are not kept are asked for all the time (capabilities, access lists).
+int refused_name(std::string_view name) {
+  if (!name.starts_with(kUser)) return EOPNOTSUPP;
+  return name == kUser ? EINVAL : 0;
+}
+
+// The store counts in nanoseconds from 1970: 292 years to both sides.
+int64_t to_ns(const timespec& time) {
+  constexpr int64_t kLast = INT64_MAX / kNsPerSecond - 1;
+  return std::clamp<int64_t>(time.tv_sec, -kLast, kLast) * kNsPerSecond + time.tv_nsec;
+}
+
+// nullopt: it stays.
+std::optional<TimeValue> time_to_set(int to_set, int flag, int now_flag, const timespec& time) {
+  if ((to_set & now_flag) != 0) return TimeValue{};
+  if ((to_set & flag) != 0) return TimeValue{.ns = to_ns(time)};
+  return std::nullopt;
+}
+
 }  // namespace
+
+void setattr(Request& request, fuse_ino_t node, struct stat* attr, int to_set, fuse_file_info*) {
+  Served& served = request.served();
+  const auto ino = served.view.may_change(node, Change::attributes);
+  if (!ino) return request.error(ino.error());
+  if ((to_set & FUSE_SET_ATTR_SIZE) != 0 && attr->st_size < 0) return request.error(EINVAL);
+  SetAttrPlan plan{.ino = *ino};
+  if ((to_set & FUSE_SET_ATTR_MODE) != 0) plan.mode = attr->st_mode & ALLPERMS;
+  if ((to_set & FUSE_SET_ATTR_UID) != 0) plan.uid = attr->st_uid;
+  if ((to_set & FUSE_SET_ATTR_GID) != 0) plan.gid = attr->st_gid;
+  if ((to_set & FUSE_SET_ATTR_SIZE) != 0) plan.size = static_cast<uint64_t>(attr->st_size);
+  plan.atime = time_to_set(to_set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, attr->st_atim);
+  plan.mtime = time_to_set(to_set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, attr->st_mtim);
+  served.shared.store.setattr(plan, ordered(served),
+                              answered<Attr>(request, [](Request& done, const Attr& now) {
+                                done.attr(done.served().view.shown(now));
+                              }));
+}
 
 // Only asked where the kernel does not check modes itself.
 void access(Request& request, fuse_ino_t node, int mask) {
   const auto found = request.served().view.getattr(node);
   if (!found) return request.error(found.error());
-  if ((mask & W_OK) != 0 && found->attr.kind != NodeKind::directory) return request.error(EROFS);
   const uint32_t uid = request.uid();
   if (uid == 0) return request.ok();
   const uint32_t bits = uid == found->attr.uid ? found->attr.mode >> 6 : found->attr.mode;
@@ -52,10 +95,8 @@ void statfs(Request& request, fuse_ino_t) {
   request.statfs(out);
 }
 
-// The other classes of names are asked for all the time (capabilities, access lists) and never
-// there; "not supported" lets most programs stop asking.
 void getxattr(Request& request, fuse_ino_t node, const char* name, size_t size) {
-  if (!std::string_view(name).starts_with(kUser)) return request.error(EOPNOTSUPP);
+  if (const int refused = refused_name(name); refused != 0) return request.error(refused);
   const auto all = request.served().view.xattrs(node);
   if (!all) return request.error(all.error());
   const auto found = std::ranges::find(*all, name, &Xattr::name);
@@ -72,6 +113,26 @@ void listxattr(Request& request, fuse_ino_t node, size_t size) {
     names += '\0';
   }
   answer(request, names, size);
+}
+
+void setxattr(Request& request, fuse_ino_t node, const char* name, const char* value, size_t size,
+              int flags) {
+  if (const int refused = refused_name(name); refused != 0) return request.error(refused);
+  Served& served = request.served();
+  const auto ino = served.view.may_change(node, Change::attributes);
+  if (!ino) return request.error(ino.error());
+  XattrPlan plan{.ino = *ino, .name = name, .value = {value, size}};
+  if ((flags & XATTR_CREATE) != 0) plan.mode = XattrPlan::Mode::create;
+  if ((flags & XATTR_REPLACE) != 0) plan.mode = XattrPlan::Mode::replace;
+  served.shared.store.set_xattr(std::move(plan), ordered(served), answered(request));
+}
+
+void removexattr(Request& request, fuse_ino_t node, const char* name) {
+  if (const int refused = refused_name(name); refused != 0) return request.error(refused);
+  Served& served = request.served();
+  const auto ino = served.view.may_change(node, Change::attributes);
+  if (!ino) return request.error(ino.error());
+  served.shared.store.remove_xattr(*ino, name, ordered(served), answered(request));
 }
 
 }  // namespace ebla::fs::ops

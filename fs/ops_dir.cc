@@ -167,8 +167,4 @@ void releasedir(Request& request, fuse_ino_t, fuse_file_info* info) {
   request.ok();
 }
 
-void fsyncdir(Request& request, fuse_ino_t node, int data_only, fuse_file_info* info) {
-  fsync(request, node, data_only, info);
-}
-
 }  // namespace ebla::fs::ops

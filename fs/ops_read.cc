@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,15 +24,17 @@ using PageBuffer = std::unique_ptr<char[], PageDelete>;
 
 }  // namespace
 
-// Opening to read keeps no state, so that nothing is to be done at the close. The kernel's pages
+// Opening keeps no state; for a reader nothing is to be done at the close. The kernel's pages
 // stay: whatever changes a file also says which of them to drop.
 void open(Request& request, fuse_ino_t node, fuse_file_info* info) {
-  if ((info->flags & O_ACCMODE) != O_RDONLY) {
-    return request.error(request.served().view.refusal(node, Change::content));
+  const bool writes = (info->flags & O_ACCMODE) != O_RDONLY;
+  if (writes) {
+    const auto allowed = request.served().view.may_write(node);
+    if (!allowed) return request.error(allowed.error());
   }
   info->fh = 0;
   info->keep_cache = 1;
-  info->noflush = 1;
+  info->noflush = writes ? 0 : 1;
   request.open(*info);
 }
 
@@ -45,20 +48,14 @@ void read(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_fil
   request.bytes(out.first(*n));
 }
 
-void flush(Request& request, fuse_ino_t, fuse_file_info*) {
-  request.ok();
-}
-void release(Request& request, fuse_ino_t, fuse_file_info*) {
-  request.ok();
-}
-
-void fsync(Request& request, fuse_ino_t, int, fuse_file_info*) {
-  const Served& served = request.served();
-  served.view.sync(served.id, [request = std::move(request)](const Result<void>& result,
-                                                             const ChangeSet&) mutable {
-    if (!result) return request.error(result.error());
-    request.ok();
-  });
+// What the kernel asks for of lseek(2): the next data or hole.
+void lseek(Request& request, fuse_ino_t node, off_t offset, int whence, fuse_file_info*) {
+  if (whence != SEEK_DATA && whence != SEEK_HOLE) return request.error(EINVAL);
+  if (offset < 0) return request.error(ENXIO);
+  const auto at = request.served().view.seek(node, static_cast<uint64_t>(offset),
+                                             whence == SEEK_DATA ? SeekTo::data : SeekTo::hole);
+  if (!at) return request.error(at.error());
+  request.offset(static_cast<off_t>(*at));
 }
 
 }  // namespace ebla::fs::ops

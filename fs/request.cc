@@ -96,7 +96,8 @@ void Request::error(int errno_value) {
   fuse_reply_err(take(), errno_value);
 }
 void Request::error(const Error& error_value) {
-  error(code_info(error_value.code).errno_value);
+  const bool explained = explained_ && explained_->first == error_value.code;
+  error(explained ? explained_->second : code_info(error_value.code).errno_value);
 }
 void Request::none() {
   fuse_reply_none(take());
@@ -123,6 +124,17 @@ void Request::link(const std::string& target) {
 }
 void Request::open(const fuse_file_info& info) {
   fuse_reply_open(take(), &info);
+}
+
+bool Request::create(const Node& node, const fuse_file_info& info) {
+  const fuse_entry_param out = to_entry(node);
+  return fuse_reply_create(take(), &out, &info) == 0;
+}
+void Request::written(size_t bytes) {
+  fuse_reply_write(take(), bytes);
+}
+void Request::offset(off_t offset) {
+  fuse_reply_lseek(take(), offset);
 }
 
 bool Request::bytes(std::span<const char> bytes) {

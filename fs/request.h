@@ -5,6 +5,7 @@
 #include <fuse_lowlevel.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,7 +33,9 @@ class Request {
  public:
   explicit Request(fuse_req_t req);
   Request(Request&& other) noexcept
-      : req_(std::exchange(other.req_, nullptr)), connection_(std::move(other.connection_)) {}
+      : req_(std::exchange(other.req_, nullptr)),
+        explained_(other.explained_),
+        connection_(std::move(other.connection_)) {}
   Request& operator=(Request&&) = delete;
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
@@ -40,10 +43,13 @@ class Request {
 
   Served& served() const;
   uint32_t uid() const { return fuse_req_ctx(req_)->uid; }
+  uint32_t gid() const { return fuse_req_ctx(req_)->gid; }
   fuse_req_t raw() const { return req_; }
 
   void error(int errno_value);
   void error(const Error& error);
+  // From now on an error of this code is answered so.
+  void explain(Code code, int errno_value) { explained_ = {code, errno_value}; }
   void ok() { error(0); }
   void none();  // for what has no answer
   // False: the kernel did not take it, and holds nothing.
@@ -52,6 +58,9 @@ class Request {
   void attr(const Node& node);
   void link(const std::string& target);
   void open(const fuse_file_info& info);
+  bool create(const Node& node, const fuse_file_info& info);  // as entry()
+  void written(size_t bytes);
+  void offset(off_t offset);
   bool bytes(std::span<const char> bytes);
   void size(size_t bytes);  // getxattr, listxattr with size 0
   void statfs(const struct statvfs& values);
@@ -60,6 +69,7 @@ class Request {
   fuse_req_t take() { return std::exchange(req_, nullptr); }
 
   fuse_req_t req_;
+  std::optional<std::pair<Code, int>> explained_;
   std::shared_ptr<Connection> connection_;  // libfuse's session outlives its requests
 };
 

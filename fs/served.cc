@@ -11,14 +11,18 @@ Result<Node> Served::lookup(uint64_t parent, std::string_view name) {
   const uint64_t epoch = shared.epoch.load();
   auto node = view.lookup(parent, name);
   if (!node) return node;
-  nodes.remember(node->nodeid, parent);
-  if (parent == kRootNode) given_at_root(name);
+  give(node->nodeid, parent, name);
   if (shared.epoch.load() == epoch) return node;
   // Something changed meanwhile, and its telling may not have found this node registered. What is
   // read from here on is told.
   auto fresh = view.getattr(node->nodeid);
   if (!fresh) release(node->nodeid, 1);
   return fresh;
+}
+
+void Served::give(uint64_t nodeid, uint64_t parent, std::string_view name) {
+  nodes.remember(nodeid, parent);
+  if (parent == kRootNode) given_at_root(name);
 }
 
 std::set<std::string> Served::names_at_root() {

@@ -33,6 +33,8 @@ class Served {
 
   // Looks up and registers what the kernel gets to hold.
   Result<Node> lookup(uint64_t parent, std::string_view name);
+  // The kernel gets to hold the node, found under this name.
+  void give(uint64_t nodeid, uint64_t parent, std::string_view name);
   // The kernel gave back, or never got, `count` entries.
   void release(uint64_t nodeid, uint64_t count);
   void release_all();

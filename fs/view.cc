@@ -15,8 +15,9 @@ std::unexpected<Error> absent() {
 
 }  // namespace
 
-View::View(Store& store, Ino root, const VirtualTree& virtual_tree, std::optional<Owner> owner)
-    : store_(store), root_(root), virtual_(virtual_tree), owner_(owner) {}
+View::View(Store& store, Ino root, const VirtualTree& virtual_tree, std::optional<Owner> owner,
+           Access access)
+    : store_(store), root_(root), virtual_(virtual_tree), owner_(owner), access_(access) {}
 
 uint64_t View::nodeid_of(Ino ino) const {
   if (ino == root_) return kRootNode;
@@ -94,6 +95,14 @@ Result<size_t> View::read(uint64_t nodeid, uint64_t offset, std::span<char> out)
   return store_.read(ino, offset, out);
 }
 
+Result<uint64_t> View::seek(uint64_t nodeid, uint64_t offset, SeekTo to) const {
+  const Ino ino = ino_of(nodeid);
+  if (!VirtualTree::owns(ino)) return store_.seek(ino, offset, to);
+  const auto attr = virtual_.getattr(ino);
+  if (!attr || offset >= attr->size) return fail(Code::no_data, "beyond the end");
+  return to == SeekTo::data ? offset : attr->size;
+}
+
 Result<std::vector<Xattr>> View::xattrs(uint64_t nodeid) const {
   const Ino ino = ino_of(nodeid);
   if (VirtualTree::owns(ino)) return std::vector<Xattr>{};
@@ -111,16 +120,47 @@ Error View::refusal(uint64_t nodeid, Change change) const {
   return {Code::read_only, "this tree is only read"};
 }
 
-Error View::name_refusal(uint64_t parent, std::string_view name) const {
-  const auto node = lookup(parent, name);
-  if (!node) return node.error();
-  if (node->attr.kind == NodeKind::directory && (node->attr.flags & kNodeFixed) != 0) {
-    return {Code::busy, "a folder of Ebla's stays where it is"};
-  }
-  return refusal(node->nodeid, Change::attributes);
+bool View::writable(uint64_t nodeid) const {
+  return access_ == Access::writes && !VirtualTree::owns(ino_of(nodeid));
 }
 
-Result<void> View::may_unlink(uint64_t parent, std::string_view name) const {
+bool View::writable(uint64_t parent, std::string_view name) const {
+  return writable(parent) && !(parent == kRootNode && name == VirtualTree::kName);
+}
+
+Result<Ino> View::may_change(uint64_t nodeid, Change change) const {
+  if (!writable(nodeid)) return std::unexpected(refusal(nodeid, change));
+  return ino_of(nodeid);
+}
+
+Result<Ino> View::may_write(uint64_t nodeid) const {
+  auto ino = may_change(nodeid, Change::content);
+  if (!ino) return ino;
+  const auto attr = store_.getattr(*ino);
+  if (!attr) return std::unexpected(attr.error());
+  if ((attr->flags & kNodeProtected) != 0) {
+    return std::unexpected(refusal(nodeid, Change::content));
+  }
+  return ino;
+}
+
+Result<Ino> View::may_create(uint64_t parent, std::string_view name) const {
+  if (writable(parent, name)) return ino_of(parent);
+  return std::unexpected(refusal(parent, Change::create));
+}
+
+Result<Ino> View::may_change_name(uint64_t parent, std::string_view name) const {
+  if (writable(parent, name)) return ino_of(parent);
+  const auto node = lookup(parent, name);
+  if (!node) return std::unexpected(node.error());
+  if (node->attr.kind == NodeKind::directory && (node->attr.flags & kNodeFixed) != 0) {
+    return fail(Code::busy, "a folder of Ebla's stays where it is");
+  }
+  return std::unexpected(refusal(node->nodeid, Change::attributes));
+}
+
+Result<Ino> View::may_unlink(uint64_t parent, std::string_view name) const {
+  if (writable(parent, name)) return ino_of(parent);
   const auto node = lookup(parent, name);
   if (!node) return std::unexpected(node.error());
   const Attr& attr = node->attr;
@@ -129,17 +169,7 @@ Result<void> View::may_unlink(uint64_t parent, std::string_view name) const {
   if ((attr.flags & kNodeRemovable) == 0) {
     return fail(Code::operation_not_permitted, "Ebla made it: rm does not remove it");
   }
-  return {};
-}
-
-void View::unlink(uint64_t parent, std::string_view name, uint32_t uid, MountId origin,
-                  Completion<void> done) const {
-  store_.remove({ino_of(parent), std::string(name), uid, "rm"},
-                {.durability = Durability::ordered, .origin = origin}, std::move(done));
-}
-
-void View::sync(MountId origin, Completion<void> done) const {
-  store_.sync({.durability = Durability::durable, .origin = origin}, std::move(done));
+  return ino_of(parent);
 }
 
 }  // namespace ebla::fs

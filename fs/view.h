@@ -44,11 +44,18 @@ struct Owner {
 
 class View {
  public:
+  // writes: clients change files of their own. reads: they may remove put-away results, no more.
+  enum class Access : uint8_t { writes, reads };
+
   // `store` and `virtual_tree` must outlive the view.
-  View(Store& store, Ino root, const VirtualTree& virtual_tree, std::optional<Owner> owner);
+  View(Store& store, Ino root, const VirtualTree& virtual_tree, std::optional<Owner> owner,
+       Access access);
 
   uint64_t nodeid_of(Ino ino) const;
   Ino ino_of(uint64_t nodeid) const;
+
+  // As this mount shows it.
+  Node shown(Attr attr) const;
 
   Result<Node> lookup(uint64_t parent, std::string_view name) const;
   Result<Node> getattr(uint64_t nodeid) const;
@@ -56,27 +63,34 @@ class View {
   // Entries after a cookie of the store; "." and ".." are the caller's.
   Result<std::vector<DirEntry>> list(uint64_t nodeid, uint64_t after_cookie, size_t limit) const;
   Result<size_t> read(uint64_t nodeid, uint64_t offset, std::span<char> out) const;
+  Result<uint64_t> seek(uint64_t nodeid, uint64_t offset, SeekTo to) const;
   Result<std::vector<Xattr>> xattrs(uint64_t nodeid) const;
   Usage usage() const { return store_.usage(); }
 
-  // Why a change of this node is refused: operation_not_permitted for what is protected, read_only
-  // for all else. Never success.
-  Error refusal(uint64_t nodeid, Change change) const;
-  // The same for a name in a folder, which is to be renamed, linked or (a folder) removed.
-  Error name_refusal(uint64_t parent, std::string_view name) const;
-  // Whether `name` may be unlinked; the store decides again.
-  Result<void> may_unlink(uint64_t parent, std::string_view name) const;
-  void unlink(uint64_t parent, std::string_view name, uint32_t uid, MountId origin,
-              Completion<void> done) const;
-  void sync(MountId origin, Completion<void> done) const;
+  // Whether a client may change something here, and which node of the store that is. Refused:
+  // operation_not_permitted for what is protected, read_only for what this mount only reads. What
+  // is given away here may still be refused by the store, which looks at more.
+  Result<Ino> may_change(uint64_t nodeid, Change change) const;
+  // Asked once for each open file: nodes that are protected are refused here.
+  Result<Ino> may_write(uint64_t nodeid) const;
+  // A new name in a folder; the folder.
+  Result<Ino> may_create(uint64_t parent, std::string_view name) const;
+  // A name that is renamed or replaced, or of a folder that is removed; the folder around it.
+  Result<Ino> may_change_name(uint64_t parent, std::string_view name) const;
+  Result<Ino> may_unlink(uint64_t parent, std::string_view name) const;
 
  private:
-  Node shown(Attr attr) const;
+  bool writable(uint64_t nodeid) const;
+  // Of the names of this tree, not of the virtual one.
+  bool writable(uint64_t parent, std::string_view name) const;
+  // Why not. Never success.
+  Error refusal(uint64_t nodeid, Change change) const;
 
   Store& store_;
   Ino root_;
   const VirtualTree& virtual_;
   std::optional<Owner> owner_;
+  Access access_;
 };
 
 }  // namespace ebla::fs

@@ -18,7 +18,7 @@ constexpr int kSocketBytes = 4 << 20;
 
 }  // namespace
 
-Wire::Wire(std::string_view subtree, std::optional<Owner> owner) {
+Wire::Wire(std::string_view subtree, std::optional<Owner> owner, View::Access access) {
   store_ = kit::make_model_store(clock_);
   kit::open_session(*store_, "default");
   shared_ =
@@ -37,8 +37,9 @@ Wire::Wire(std::string_view subtree, std::optional<Owner> owner) {
   }
   kernel_ = UniqueFd(ends[0]);
   const auto root = resolve(*store_, subtree);
-  auto connection = Connection::create(UniqueFd(ends[1]), *shared_, 1,
-                                       View(*store_, root->ino, shared_->virtual_tree, owner));
+  auto connection =
+      Connection::create(UniqueFd(ends[1]), *shared_, 1,
+                         View(*store_, root->ino, shared_->virtual_tree, owner, access));
   if (!connection) std::abort();
   connection_ = std::move(*connection);
 }

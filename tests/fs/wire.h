@@ -46,7 +46,8 @@ std::string bytes_of(const T& value) {
 class Wire {
  public:
   // Session "default" is open. `owner`: what a mount of an ordinary user shows.
-  explicit Wire(std::string_view subtree = "/", std::optional<Owner> owner = {});
+  explicit Wire(std::string_view subtree = "/", std::optional<Owner> owner = {},
+                View::Access access = View::Access::writes);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;

@@ -257,7 +257,9 @@ TEST_F(WireTest, ADeadConnectionHoldsNothing) {
   EXPECT_FALSE(wire.store().getattr(ino));
 }
 
-TEST_F(WireTest, WhatChangesTheTreeIsRefused) {
+TEST(WireReadOnly, WhatChangesTheTreeIsRefused) {
+  Wire wire("/", {}, View::Access::reads);
+  ASSERT_EQ(wire.init().error, 0);
   wire.put("log", "x");
   const uint64_t top = wire.find("/large_tool_results");
   const uint64_t log = wire.find("/large_tool_results/log");
@@ -283,8 +285,9 @@ TEST_F(WireTest, WhatChangesTheTreeIsRefused) {
       {FUSE_SETATTR, top, bytes_of(fuse_setattr_in{}), EPERM},
       {FUSE_SETATTR, 1, bytes_of(fuse_setattr_in{}), EROFS},
       {FUSE_WRITE, log, bytes_of(fuse_write_in{}) + "x", EPERM},
-      {FUSE_SETXATTR, log, bytes_of(fuse_setxattr_in{}) + name + "v", EPERM},
-      {FUSE_REMOVEXATTR, log, name, EPERM},
+      {FUSE_SETXATTR, log, std::string(8, '\0') + "user.x" + '\0', EPERM},
+      {FUSE_SETXATTR, 1, std::string(8, '\0') + "user.x" + '\0', EROFS},
+      {FUSE_REMOVEXATTR, log, std::string("user.x") + '\0', EPERM},
       {FUSE_FALLOCATE, log, bytes_of(fuse_fallocate_in{}), EPERM},
       {FUSE_COPY_FILE_RANGE, log, bytes_of(fuse_copy_file_range_in{0, 0, log, 0, 0, 9, 0}), EPERM},
       {FUSE_UNLINK, 1, std::string(".ebla") + '\0', EISDIR},
@@ -331,6 +334,16 @@ TEST_F(WireTest, MalformedMessagesAreDroppedAndTheNextIsServed) {
   bad.push_back(bytes_of(header) + bytes_of(batch) + std::string(16, '\0'));
   header.len = sizeof(header);
   bad.push_back(bytes_of(header));
+  // More bytes to write, or a longer value, than there are.
+  header.opcode = FUSE_WRITE;
+  header.len = sizeof(header) + sizeof(fuse_write_in) + 3;
+  fuse_write_in write{};
+  write.size = 4;
+  bad.push_back(bytes_of(header) + bytes_of(write) + "abc");
+  header.opcode = FUSE_SETXATTR;
+  header.len = sizeof(header) + 8 + 7 + 3;
+  bad.push_back(bytes_of(header) + bytes_of(uint64_t{4}) + "user.x" + '\0' + "abc");
+  bad.push_back(bytes_of(header) + bytes_of(uint64_t{0}) + "user.xxxxx");
   header.opcode = FUSE_NOTIFY_REPLY;
   header.len = sizeof(header) + 4;
   bad.push_back(bytes_of(header) + "abcd");

@@ -142,7 +142,9 @@ void MountedChild::serve(int channel) {
   }
   const SystemClock clock;
   {
-    const auto store = make_model_store(clock, plan_.uid, plan_.uid);
+    const auto store =
+        plan_.open ? plan_.open(clock) : make_model_store(clock, plan_.uid, plan_.uid);
+    if (store == nullptr) std::abort();
     if (plan_.options.fsname.empty()) plan_.options.fsname = "/test/store.db";
     if (plan_.options.version.empty()) plan_.options.version = "0.1.0";
     if (plan_.options.socket_path.empty()) plan_.options.socket_path = "/test/ebla.sock";

@@ -1,4 +1,4 @@
-// A child process that serves mounts of a model store, as the daemon does: the test process only
+// A child process that serves mounts of a store, as the daemon does: the test process only
 // uses them. The child ends with its object, cleanly or the test fails; a mount that is left behind
 // aborts the run.
 #pragma once
@@ -7,10 +7,12 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "fs/mount_table.h"
+#include "schema/base/clock.h"
 #include "schema/store.h"
 #include "tests/kit/temp_dir.h"
 
@@ -40,6 +42,8 @@ class MountedChild {
     fs::MountTableOptions options = {};
     uid_t uid = 0;                      // the child's; also its gid
     std::function<void()> before = {};  // first of all in the child, still as root
+    // The store to be shown; a model store when there is none.
+    std::function<std::unique_ptr<Store>(const Clock&)> open = {};
   };
 
   // Why FUSE cannot be used here; empty if it can.

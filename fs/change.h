@@ -1,0 +1,45 @@
+// How a change that a client asked for ends: the client gets its answer, then the other mounts are
+// told. In this order, since they may wait for locks that their callers hold until an answer of
+// their own.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "fs/request.h"
+#include "schema/change_set.h"
+#include "schema/store.h"
+
+namespace ebla::fs {
+
+// Takes the request over. `answer` is called with it, and with the value unless that is void, when
+// the change was made.
+template <class T, class F>
+Completion<T> answered(Request& request, F answer) {
+  return [request = std::move(request), answer = std::move(answer)](
+             Result<T> result, const ChangeSet& changes) mutable {
+    Shared& shared = request.served().shared;
+    // Entries that were read ahead for an open directory are old now.
+    ++shared.epoch;
+    if (!result) {
+      request.error(result.error());
+    } else if constexpr (std::is_void_v<T>) {
+      answer(request);
+    } else {
+      answer(request, *result);
+    }
+    if (!changes.empty()) shared.publish(changes);
+  };
+}
+
+// For what is answered by success alone.
+inline Completion<void> answered(Request& request) {
+  return answered<void>(request, [](Request& done) { done.ok(); });
+}
+
+// What changes come with, but for syncs: they are durable later.
+inline ChangeOptions ordered(const Served& served) {
+  return {.durability = Durability::ordered, .origin = served.id};
+}
+
+}  // namespace ebla::fs
