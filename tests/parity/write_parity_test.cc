@@ -1,6 +1,5 @@
 // System calls that change a tree, with their edge cases and errno: the same on a mount and in a
 // native folder.
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,45 +15,21 @@
 
 #include <cerrno>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "schema/base/fd.h"
-#include "schema/base/hash.h"
 #include "tests/kit/real_texts.h"
 #include "tests/parity/both_sides.h"
+#include "tests/parity/calls.h"
 
 namespace ebla {
 namespace {
 
-std::string came_to(long result) {
-  return result < 0 ? strerrorname_np(errno) : std::to_string(result);
-}
-
-std::string opened(const std::string& path, int flags,
-                   const std::function<std::string(int)>& then = {}) {
-  UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC, 0640));
-  if (!fd) return strerrorname_np(errno);
-  return then ? then(fd.get()) : "open";
-}
-
-std::string status(const std::string& path) {
-  struct stat info = {};
-  if (::lstat(path.c_str(), &info) != 0) return strerrorname_np(errno);
-  return fmt::format("{:o} {} {} {}", info.st_mode, info.st_nlink,
-                     S_ISDIR(info.st_mode) ? 0 : info.st_size, info.st_rdev);
-}
-
-std::string content(const std::string& path) {
-  return opened(path, O_RDONLY, [](int fd) {
-    std::string bytes(size_t{8} << 20, '\0');
-    const ssize_t n = ::pread(fd, bytes.data(), bytes.size(), 0);
-    if (n < 0) return came_to(n);
-    bytes.resize(static_cast<size_t>(n));
-    return n < 100 ? bytes : fmt::format("{} {}", n, xxh3_128(bytes).hex());
-  });
-}
+using kit::came_to;
+using kit::content;
+using kit::opened;
+using kit::status;
 
 // What a step comes to below a folder, as text.
 using Call = std::function<std::string(const std::string& root)>;
@@ -450,49 +425,6 @@ TEST_F(WriteParity, LocksAreTheKernels) {
                           });
                         });
                       }}});
-}
-
-// Every entry that lives through a scan comes once, however many others go meanwhile.
-TEST_F(WriteParity, DeletingWhileScanning) {
-  const auto scan = [](const std::string& root) {
-    for (int i = 0; i < 3000; ++i) opened(fmt::format("{}f{}", root, i), O_WRONLY | O_CREAT);
-    size_t seen = 0;
-    DIR* dir = ::opendir(root.c_str());
-    while (const dirent* entry = ::readdir(dir)) {
-      if (entry->d_name[0] != 'f') continue;
-      ++seen;
-      ::unlink((root + entry->d_name).c_str());
-    }
-    ::closedir(dir);
-    return fmt::format("{} {}", seen, ::rmdir(root.c_str()) == 0);
-  };
-  EXPECT_EQ(scan(mounted() + "/"), "3000 true");
-}
-
-// What was written is read, in any order of writing, cutting, mapping and reading anew.
-TEST_F(WriteParity, RandomWork) {
-  std::mt19937_64 random(20);
-  const std::string bytes = kit::random_bytes(100'000, 3);
-  const auto between = [&](uint64_t most) { return static_cast<off_t>(random() % most); };
-  for (int i = 0; i < 1500; ++i) {
-    const auto offset = between(600'000);
-    const auto length = between(90'000) + 1;
-    const uint64_t kind = random() % 10;
-    const auto work = [=, &bytes](int fd) -> std::string {
-      if (kind < 5) return came_to(::pwrite(fd, bytes.data(), static_cast<size_t>(length), offset));
-      if (kind == 5) return came_to(::ftruncate(fd, offset));
-      if (kind == 6) return came_to(::fallocate(fd, 3, offset, length));
-      if (kind == 7) return came_to(::fsync(fd));
-      std::string out(static_cast<size_t>(length), '\0');
-      const ssize_t n = ::pread(fd, out.data(), out.size(), offset);
-      return came_to(n) + xxh3_128(out).hex();
-    };
-    const auto there = opened(mounted() + "/f", O_RDWR | O_CREAT, work);
-    ASSERT_EQ(there, opened(native() + "/f", O_RDWR | O_CREAT, work)) << i << " kind " << kind;
-    if (i % 50 == 0) {
-      ASSERT_EQ(content(mounted() + "/f"), content(native() + "/f")) << i;
-    }
-  }
 }
 
 }  // namespace
