@@ -199,6 +199,7 @@ class Collector {
     if (!call.files.empty() || looks_only(source.tool)) return;
     const RunName name = run_name(source, arguments, raw);
     for (const std::string& path : name.written) use_file(call, {path, FileAction::written}, i);
+    if (!name.folder.empty()) folder_ = name.folder;
     call.run = name.what;
     RunFact& run = runs_[call.run];
     run = {name.what, name.kind, name.group, "", run.times + 1};
@@ -254,6 +255,7 @@ class Collector {
     std::stable_sort(out.files.begin(), out.files.end(), newest);
     std::stable_sort(out.runs.begin(), out.runs.end(), newest);
     out.plan = std::move(plan_);
+    out.folder = std::move(folder_);
     std::reverse(put_away_.begin(), put_away_.end());
     out.put_away = std::move(put_away_);
     return out;
@@ -264,6 +266,7 @@ class Collector {
   std::map<std::string, FileFact> files_;
   std::map<std::string, RunFact> runs_;
   std::vector<PlanStep> plan_;
+  std::string folder_;
   std::vector<PutAwayFact> put_away_;
 };
 

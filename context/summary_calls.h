@@ -51,6 +51,7 @@ struct CallFacts {
   std::vector<RunFact> runs;          // newest first, equal ones together
   std::vector<PlanStep> plan;         // of the newest call or text that holds one
   std::vector<PutAwayFact> put_away;  // newest first
+  std::string folder;                 // where the newest command that says so ran, "" unknown
 };
 
 CallFacts call_facts(const SummaryInput& input);

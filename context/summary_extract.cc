@@ -234,6 +234,7 @@ class Extract {
   }
 
   void files() {
+    if (!facts_.folder.empty()) add(Outline::files, texts::kRanIn, quoted(facts_.folder));
     const std::vector<FileFact> before = take_files(earlier_[Outline::files]);
     const std::vector<FileFact> all = merged_files(facts_.files, before);
     for (const std::string& line : file_lines(all)) add(Outline::files, "{}", line);

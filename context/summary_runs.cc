@@ -100,20 +100,46 @@ std::string program_of(std::string_view command) {
   return out;
 }
 
+bool in_quotes(std::string_view before) {
+  return std::count(before.begin(), before.end(), '"') % 2 == 1 ||
+         std::count(before.begin(), before.end(), '\'') % 2 == 1;
+}
+
+// Files that output is redirected to; nothing in quotes or in a text that follows the command.
 std::vector<std::string> files_written(std::string_view command) {
+  if (command.find("<<") != command.npos) command = command.substr(0, command.find('\n'));
   std::vector<std::string> out;
-  for (size_t at = command.find("> "); at != command.npos; at = command.find("> ", at + 1)) {
-    if (at > 0 &&
-        std::string_view("0123456789&-=<").find(command[at - 1]) != std::string_view::npos)
-      continue;
-    std::string_view path = trimmed(command.substr(at + 2));
+  for (size_t at = command.find('>'); at != command.npos; at = command.find('>', at)) {
+    const std::string_view before = command.substr(0, at);
+    const size_t end = std::min(command.find_first_not_of("> ", at), command.size());
+    at = end;
+    const bool other =
+        !before.empty() && std::string_view("0123456789&-=<").find(before.back()) != before.npos;
+    if (other || in_quotes(before)) continue;
+    std::string_view path = command.substr(end);
     path = path.substr(0, path.find_first_of(" \t\n;&|<>)"));
-    while (!path.empty() && (path.front() == '"' || path.front() == '\'')) path.remove_prefix(1);
-    while (!path.empty() && (path.back() == '"' || path.back() == '\'')) path.remove_suffix(1);
-    const bool name = path.find_first_of("/.") != path.npos && path.find('$') == path.npos;
-    if (name && !path.starts_with("/dev/")) out.emplace_back(path);
+    if (path.size() > 1 && (path.front() == '"' || path.front() == '\'')) {
+      path.remove_prefix(1);
+      path.remove_suffix(1);
+    }
+    const bool name = std::any_of(path.begin(), path.end(),
+                                  [](char c) { return lowered(c) >= 'a' && lowered(c) <= 'z'; });
+    if (name && path.find('$') == path.npos && !path.starts_with("/dev/")) out.emplace_back(path);
   }
   return out;
+}
+
+// Where a command is run, as it or its other arguments say; "" unknown.
+std::string folder_of(std::string_view command, const Json& arguments) {
+  for (std::string_view name : {"workdir", "cwd", "working_directory"}) {
+    const Json* folder = arguments.find(name);
+    if (folder != nullptr && folder->is(Json::Kind::string)) return folder->text;
+  }
+  command = trimmed(command);
+  if (!command.starts_with("cd ")) return "";
+  const std::string_view folder = trimmed(command.substr(3, command.find_first_of("&;|\n") - 3));
+  const bool absolute = folder.starts_with('/') || folder.starts_with("~/");
+  return absolute && folder.find(' ') == folder.npos ? std::string(folder) : "";
 }
 
 bool only_looks(std::string_view command) {
@@ -158,6 +184,7 @@ RunName run_name(const Part& call, const Json& arguments, std::string_view raw) 
     return out;
   }
   const bool code = arguments.find("code") != nullptr;
+  out.folder = folder_of(command, arguments);
   const std::string_view shown = code ? trimmed(command) : without_filter(without_preface(command));
   out.what = fmt::format("{}: {}", tool, one_line(shown, kCommandChars));
   out.kind = kind_of_run(out.what);

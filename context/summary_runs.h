@@ -14,6 +14,7 @@ struct RunName {
   std::string what;                  // "bash: make -j2" on one line
   std::string kind;                  // the same for a call that tries the same again: "bash: make"
   std::string group;                 // the same for calls that are much alike
+  std::string folder;                // where it runs, "" unknown
   bool looks = false;                // it only looks at things: ls, grep, cat
   std::vector<std::string> written;  // files that a command redirects its output to
 };

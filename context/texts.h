@@ -157,6 +157,7 @@ inline constexpr char kTodoDone[] = "- Done in the plan: {}";
 inline constexpr char kTodo[] = "- In the plan, {}: {}";
 inline constexpr char kStep[] = "- {}";
 inline constexpr char kFile[] = "- {}: {}";
+inline constexpr char kRanIn[] = "- Commands ran in: {}";
 inline constexpr char kAlsoChanged[] = "- Changed before: ";
 inline constexpr char kOnlyRead[] = "- Only read: ";
 inline constexpr char kNotChanged[] = "not changed";
