@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <thread>
+#include <future>
 #include <utility>
 
 #include "context/marks.h"
@@ -115,13 +115,22 @@ Code code_of(const Health& health) {
   return Code::read_only;
 }
 
+// It does not try more often than it thinks worth while.
+void until_it_may_try_again(Services& services) {
+  std::promise<void> due;
+  services.delays.at(
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::kStoreRetryMs),
+      [&due] { due.set_value(); });
+  due.get_future().wait();
+}
+
 // A store in trouble finds out that it is over when it has something to write. It is asked twice:
 // it may just have tried.
 void look_at_store(Work& work) {
   Store& store = work.services.store;
   Health health = store.health();
   for (int question = 0; question < 2 && !health.writable; ++question) {
-    if (question > 0) std::this_thread::sleep_for(std::chrono::milliseconds(limits::kStoreRetryMs));
+    if (question > 0) until_it_may_try_again(work.services);
     const auto synced = wait_briefly<void>(work.services, [&](Completion<void> done) {
       store.sync(durable_change(limits::kStoreWaitMs), std::move(done));
     });

@@ -237,7 +237,7 @@ TEST(SummaryMessage, DoorsAreThoseOfTheAgent) {
                 "grep -anF 'text' /mnt/ebla/conversation_history/app-abcde.md\nsed -n '"),
             std::string::npos);
   input.doors = {};
-  EXPECT_TRUE(summary_message(input).ends_with(texts::kClosed));
+  EXPECT_TRUE((summary_message(input) + "\n").ends_with(texts::kClosed));
   input.doors.cli = true;
   EXPECT_NE(summary_message(input).find("\nebla read "), std::string::npos);
 }
