@@ -197,10 +197,13 @@ uint64_t find_window(Work& work, const context::ModelWindow* row) {
 
 }  // namespace
 
-void calibrate(Work& work) {
+void find_room(Work& work) {
   const context::ModelWindow* row = work.services.options.windows.find(model_of(work));
   const uint64_t window = find_window(work, row);
   work.room = context::room_of(work.settings(), window, reserve_of(work, row, window));
+}
+
+void calibrate(Work& work) {
   const auto stored = read_fact(work.services, ratio_name(work));
   const double ratio = stored ? static_cast<double>(number_field(*stored, 0)) / kRatioUnit : 1.0;
   work.list.ratio = std::clamp(learn_ratio(work, ratio, stored.has_value()), limits::kRatioLow,

@@ -7,8 +7,10 @@
 
 namespace ebla::daemon {
 
-// Window, room and the correction of the list's count. A usage report is learnt from once; an
-// overflow report corrects the window of the session, or of the model where only the table told it.
+// Window and room. An overflow report corrects the window of the session, or of the model where
+// only the table told it.
+void find_room(Work& work);
+// The correction of the list's count. A usage report is learnt from once.
 void calibrate(Work& work);
 // Counts the list, which was read anew, as the one before it.
 void calibrate_again(Work& work, double ratio);

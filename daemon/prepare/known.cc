@@ -12,6 +12,7 @@
 #include "context/known.h"
 #include "context/part_text.h"
 #include "context/tokens.h"
+#include "daemon/prepare/repair.h"
 #include "daemon/prepare/replay.h"
 #include "daemon/prepare/stored_text.h"
 #include "daemon/tree_paths.h"
@@ -21,45 +22,6 @@ namespace ebla::daemon {
 namespace {
 
 using context::Part;
-
-std::string_view repair_name(context::Repair::What what) {
-  switch (what) {
-    case context::Repair::What::dangling_call:
-      return "dangling_call";
-    case context::Repair::What::stray_result:
-      return "stray_result";
-    case context::Repair::What::misplaced_result:
-      return "misplaced_result";
-    case context::Repair::What::wrong_type:
-      return "wrong_type";
-    case context::Repair::What::no_user_first:
-      return "no_user_first";
-    case context::Repair::What::empty_content:
-      break;
-  }
-  return "empty_content";
-}
-
-void repair(Work& work) {
-  work.current = work.sent;
-  work.draft = ListDraft(work.sent.conversation->messages.size());
-  if (work.sent.conversation->partial || work.whole) return;
-  const auto repairs = work.format->repairs(*work.sent.text, *work.sent.conversation);
-  if (repairs.empty()) return;
-  const auto splices =
-      work.format->repair_splices(*work.sent.text, *work.sent.conversation, repairs);
-  auto text = std::make_shared<const std::string>(
-      context::apply_splices(*work.sent.text, *work.sent.conversation, splices));
-  auto conversation = work.format->parse(*text);
-  if (!conversation) return;  // the check of the whole list finds what is wrong with it
-  work.current = {std::move(text),
-                  std::make_shared<const context::Conversation>(*std::move(conversation))};
-  work.draft.apply(splices);
-  for (const context::Repair& one : repairs) {
-    work.actions.push_back(
-        {.what = "repair", .index = one.message, .reason = std::string(repair_name(one.what))});
-  }
-}
 
 std::vector<context::ArgumentFacts> measured_arguments(std::string_view body, const Part& call) {
   std::vector<context::ArgumentFacts> facts;

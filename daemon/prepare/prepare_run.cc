@@ -148,9 +148,10 @@ void note_partial(Work& work) {
 
 // The list with what is known of it, measured.
 Result<void> know_and_count(Work& work) {
+  find_room(work);
+  if (auto room = context::check_room(work.settings(), work.room); !room) return room;
   if (auto known = apply_known(work); !known) return known;
   calibrate(work);
-  if (auto room = context::check_room(work.settings(), work.room); !room) return room;
   if (!work.replay || replay_holds(work)) return {};
   work.anew = true;
   const double ratio = work.list.ratio;

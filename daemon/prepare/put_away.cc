@@ -284,6 +284,10 @@ void put_away(Work& work, std::span<const ItemPlan> plans) {
   std::vector<Item> items;
   items.reserve(plans.size());
   for (const ItemPlan& plan : plans) {
+    if (plan.kind == ArtifactKind::media && part_of(work, plan).immovable) {
+      context::keep_part(message_of(work.list, plan), plan.part, plan.argument);
+      continue;
+    }
     Item item{plan, {}, {}};
     auto goes = ready(work, item);
     if (!goes && goes.error().code != Code::invalid_params) {

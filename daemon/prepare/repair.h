@@ -1,0 +1,14 @@
+// What the provider would refuse in the client's list is set right before anything is looked up in
+// it: what is found does not depend on whether the client keeps our repairs.
+#pragma once
+
+#include "daemon/prepare/work.h"
+
+namespace ebla::daemon {
+
+// `sent` repaired becomes `current`, each repair an action. Results that answer no call go on as
+// words of the user; long ones are put away first, by the rules of any other result. Blocks for the
+// store; needs the room.
+void repair(Work& work);
+
+}  // namespace ebla::daemon
