@@ -10,6 +10,7 @@
 
 #include "context/identity.h"
 #include "context/known.h"
+#include "context/own_file.h"
 #include "context/part_text.h"
 #include "context/tokens.h"
 #include "daemon/prepare/repair.h"
@@ -83,8 +84,7 @@ bool own_reader(const Work& work, const Part& result, const Part* call,
   // Most calls name no path: they need not be read.
   if (!call->arguments.of(work.body()).contains("path")) return false;
   for (const context::StringArgument& argument : context::string_arguments(work.body(), *call)) {
-    const bool path = argument.name == "path" || argument.name == "file_path";
-    if (!path) continue;
+    if (!context::is_path_name(argument.name)) continue;
     if (!aliases) aliases = work.services.store.path_aliases().value_or(std::vector<PathAlias>());
     if (lies_in_tree(work.services, argument.text, work.session(), *aliases)) return true;
   }

@@ -10,6 +10,7 @@
 #include "context/evict.h"
 #include "context/marks.h"
 #include "context/names.h"
+#include "context/own_file.h"
 #include "context/tokens.h"
 #include "daemon/content_intake.h"
 #include "daemon/prepare/known.h"
@@ -34,6 +35,7 @@ struct Item {
   ItemPlan plan;
   EvictionPlan eviction;
   Change<EvictionOutcome> change;
+  std::string own_file;  // of an argument: the file that its tool wrote, "" none
 };
 
 WorkingMessage& message_of(context::WorkingList& list, const ItemPlan& plan) {
@@ -55,14 +57,6 @@ Result<std::string> content_of(const Work& work, const ItemPlan& plan) {
     if (argument.name == plan.argument) return std::move(argument.text);
   }
   return fail(Code::internal_error, "a planned argument is not there");
-}
-
-// The path that a call names, for what its tool read or wrote; "" none.
-std::string path_argument(const Work& work, const Part& call) {
-  for (const context::StringArgument& argument : context::string_arguments(work.body(), call)) {
-    if (argument.name == "path" || argument.name == "file_path") return argument.text;
-  }
-  return {};
 }
 
 const Part* call_of(const Work& work, const Part& result) {
@@ -105,7 +99,9 @@ std::optional<EvictionPlan> short_text(const Work& work, const Item& item,
   bool must_halve = true;
   switch (item.plan.kind) {
     case ArtifactKind::argument:
-      standing = context::argument_mark(scan.sums().characters, place);
+      standing = context::argument_mark(
+          scan.sums().characters,
+          item.own_file.empty() ? place : context::known_path(item.own_file));
       break;
     case ArtifactKind::old_result:
       standing = context::old_result_stub(part.tool, eviction.tokens, place, text);
@@ -116,7 +112,10 @@ std::optional<EvictionPlan> short_text(const Work& work, const Item& item,
       break;
     default: {
       const Part* call = call_of(work, part);
-      standing.text(context::reader_clip(text, call == nullptr ? "" : path_argument(work, *call)));
+      standing.text(context::reader_clip(
+          text, call == nullptr
+                    ? ""
+                    : context::named_path(context::string_arguments(work.body(), *call))));
     }
   }
   eviction.stem = context::file_stem(item.plan.kind, part.call_id, scan.hash());
@@ -277,18 +276,30 @@ std::string shown_path(const Work& work, const std::string& path) {
   return host.empty() ? path : host;
 }
 
+std::string own_file(const Work& work, const ItemPlan& plan,
+                     std::optional<context::OwnFiles>& files) {
+  if (!files) {
+    files.emplace(work.body(), *work.current.conversation, [&](const std::string& tool) {
+      return work.settings().argument_tools.contains(tool);
+    });
+  }
+  return files->of(message_of(work.list, plan).index, plan.part, plan.argument);
+}
+
 }  // namespace
 
 void put_away(Work& work, std::span<const ItemPlan> plans) {
   if (work.stopped()) return;
   std::vector<Item> items;
   items.reserve(plans.size());
+  std::optional<context::OwnFiles> files;  // read once, if an argument goes
   for (const ItemPlan& plan : plans) {
     if (plan.kind == ArtifactKind::media && part_of(work, plan).immovable) {
       context::keep_part(message_of(work.list, plan), plan.part, plan.argument);
       continue;
     }
-    Item item{plan, {}, {}};
+    Item item{plan, {}, {}, {}};
+    if (plan.kind == ArtifactKind::argument) item.own_file = own_file(work, plan, files);
     auto goes = ready(work, item);
     if (!goes && goes.error().code != Code::invalid_params) {
       work.degrade(std::move(goes.error()));
@@ -333,7 +344,7 @@ bool file_media(Work& work, size_t cut, MediaLinks& links) {
         links[{message.index, p}] = shown_path(work, message.parts[p].path);
         continue;
       }
-      Item item{{.message = i, .part = p, .kind = ArtifactKind::media, .argument = {}}, {}, {}};
+      Item item{{.message = i, .part = p, .kind = ArtifactKind::media, .argument = {}}, {}, {}, {}};
       auto goes = ready(work, item);
       // Data that is no base64 stays in the section as it is.
       if (!goes && goes.error().code == Code::invalid_params) continue;

@@ -91,6 +91,7 @@ inline constexpr double kUserWordsShare = 0.05;
 inline constexpr uint64_t kWhereToLookTokens = 1'000;
 inline constexpr size_t kReaderClipChars = 4'000;
 inline constexpr size_t kStubChars = 120;
+inline constexpr size_t kOwnFileBytes = 256;  // path of a tool's own file in a mark
 inline constexpr size_t kCacheMarks = 4;      // of one Anthropic request
 inline constexpr size_t kMessages = 100'000;  // of one list
 inline constexpr uint64_t kImageTokens = 1'600;

@@ -137,6 +137,7 @@ TEST_F(PrepareItemTest, OldArgumentsBecomeMarksThatMayNotBeCopied) {
   EXPECT_EQ(count_of(reply, "summary"), 0u);
   const std::string call = messages_of(reply).at(1);
   EXPECT_THAT(call, HasSubstr("[shortened in this old call only: "));
+  EXPECT_THAT(call, HasSubstr("now in /w/a.txt;")) << "the file that the tool wrote";
   EXPECT_THAT(call, HasSubstr(R"("file_path":"/w/a.txt")"));
   EXPECT_EQ(file(text_of(action_of(reply, "argument"), "path")), text);
   // The model copies the mark.
