@@ -1,5 +1,6 @@
 // What holds for every history in every format: all bytes stay that no edit touches, decisions are
 // found again however the body is written, every cut leaves a valid list.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "context/formats/json_tree.h"
 #include "context/identity.h"
 #include "tests/context/formats/histories.h"
+#include "tests/context/formats/validator.h"
 
 namespace ebla::context {
 namespace {
@@ -193,6 +195,7 @@ TEST(FormatProperties, EveryCutIsValid) {
       const auto breaches = format_of(c.format).breaches(out, d);
       if (cut == points[next]) {
         ASSERT_TRUE(breaches.empty()) << breaches.front() << " at " << cut << "\n" << out;
+        ASSERT_THAT(test::refusals(d.list.of(out), dialect), testing::IsEmpty()) << out;
         ++next;
       } else if (dialect != Dialect::responses) {
         // No more is kept together than must be.
