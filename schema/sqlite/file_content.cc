@@ -294,7 +294,7 @@ Result<std::optional<uint64_t>> find_in_content(Database& db, ContentId content,
   return at;
 }
 
-Result<uint64_t> write_layer(Database& db, Ino ino, const Layer& layer) {
+Result<uint64_t> write_layer(Database& db, Ino ino, const Layer& layer, ChangeSet& changes) {
   auto row = file_row(db, ino);
   if (!row) return std::unexpected(std::move(row.error()));
   // By an earlier unit of this transaction: once more would undo what came between.
@@ -315,6 +315,7 @@ Result<uint64_t> write_layer(Database& db, Ino ino, const Layer& layer) {
   const int64_t growth = static_cast<int64_t>(layer.size) - size_before;
   if (done && growth != 0) done = add_usage(db, file.tree, {.logical_bytes = growth});
   if (!done) return std::unexpected(std::move(done.error()));
+  if (file.raw != layer.raw_bytes) changes.attributes.push_back(ino);
   return change;
 }
 

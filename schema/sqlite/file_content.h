@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "schema/change_set.h"
 #include "schema/file_plans.h"
 #include "schema/model.h"
 #include "schema/sqlite/database.h"
@@ -25,7 +26,8 @@ Result<std::optional<uint64_t>> find_in_content(Database& db, ContentId content,
 
 // Writes what the layer changes of content, size, times and mode, and answers the node's change
 // counter after it; 0 when the node is gone, or has the layer already. io_error: a chunk that must
-// be changed is damaged.
-Result<uint64_t> write_layer(Database& db, Ino ino, const Layer& layer);
+// be changed is damaged. Names the node in `changes` when its chunks hold another number of bytes
+// than the layer has shown.
+Result<uint64_t> write_layer(Database& db, Ino ino, const Layer& layer, ChangeSet& changes);
 
 }  // namespace ebla::sqlite

@@ -194,7 +194,7 @@ void SqliteStore::link(LinkPlan plan, ChangeOptions options, Completion<Attr> do
               [this, plan = std::move(plan)](Database& db, ChangeSet& changes,
                                              Carried& carried) -> Result<Attr> {
                 auto linked = link_node(db, plan, now_ns(), changes);
-                if (linked) linked = carried.write(db, plan.ino);
+                if (linked) linked = carried.write(db, plan.ino, changes);
                 if (!linked) return std::unexpected(std::move(linked.error()));
                 return node_attr(db, plan.ino);
               });
@@ -205,7 +205,7 @@ void SqliteStore::rename(RenamePlan plan, ChangeOptions options, Completion<void
               [this, plan = std::move(plan)](Database& db, ChangeSet& changes,
                                              Carried& carried) -> Result<void> {
                 if (auto source = find_entry(db, plan.parent, plan.name); source) {
-                  if (auto kept = carried.write(db, source->ino); !kept) return kept;
+                  if (auto kept = carried.write(db, source->ino, changes); !kept) return kept;
                 }
                 return rename_entry(db, plan, now_ns(), changes);
               });
@@ -221,7 +221,7 @@ void SqliteStore::setattr(SetAttrPlan plan, ChangeOptions options, Completion<At
   change_file(
       options, Growth::admitted, amended(std::move(done)),
       [this, plan, range](Database& db, ChangeSet& changes, Carried& carried) -> Result<Attr> {
-        if (auto kept = carried.write(db, plan.ino); !kept) {
+        if (auto kept = carried.write(db, plan.ino, changes); !kept) {
           return std::unexpected(std::move(kept.error()));
         }
         if (range) changes.ranges.push_back(*range);
@@ -233,7 +233,7 @@ void SqliteStore::set_xattr(XattrPlan plan, ChangeOptions options, Completion<vo
   change_file(options, Growth::yes, std::move(done),
               [this, plan = std::move(plan)](Database& db, ChangeSet& changes,
                                              Carried& carried) -> Result<void> {
-                if (auto kept = carried.write(db, plan.ino); !kept) return kept;
+                if (auto kept = carried.write(db, plan.ino, changes); !kept) return kept;
                 return sqlite::set_xattr(db, plan, now_ns(), changes);
               });
 }
@@ -243,7 +243,7 @@ void SqliteStore::remove_xattr(Ino ino, std::string name, ChangeOptions options,
   change_file(options, Growth::admitted, std::move(done),
               [this, ino, name = std::move(name)](Database& db, ChangeSet& changes,
                                                   Carried& carried) -> Result<void> {
-                if (auto kept = carried.write(db, ino); !kept) return kept;
+                if (auto kept = carried.write(db, ino, changes); !kept) return kept;
                 return sqlite::remove_xattr(db, ino, name, now_ns(), changes);
               });
 }

@@ -62,11 +62,11 @@ void note_growth(DirtyFile& file, uint64_t offset, uint64_t end) {
 
 }  // namespace
 
-Result<void> Carried::write(Database& db, Ino ino) {
+Result<void> Carried::write(Database& db, Ino ino, ChangeSet& changes) {
   const auto layer = overlay_.close(ino);
   if (!layer) return {};
   taken_.emplace_back(ino, layer);
-  auto change = write_layer(db, ino, *layer);
+  auto change = write_layer(db, ino, *layer, changes);
   if (!change) return std::unexpected(std::move(change.error()));
   if (*change != 0) overlay_.note_written(ino, layer, *change);
   return {};
@@ -364,9 +364,9 @@ void WriteBehind::submit(Ino ino, ChangeOptions options, Completion<void> done) 
   unit.options = options;
   unit.options.origin = 0;
   unit.admitted = true;
-  unit.apply = [carried, ino](Database& db, ChangeSet&) {
+  unit.apply = [carried, ino](Database& db, ChangeSet& changes) {
     carried->begin();
-    return carried->write(db, ino);
+    return carried->write(db, ino, changes);
   };
   unit.committed = [this, carried] {
     carried->committed();

@@ -30,8 +30,9 @@ namespace ebla::sqlite {
 class Carried {
  public:
   explicit Carried(Overlay& overlay) : overlay_(overlay) {}
-  void begin() { taken_.clear(); }            // a unit may start more than once
-  Result<void> write(Database& db, Ino ino);  // everything written to the file so far
+  void begin() { taken_.clear(); }  // a unit may start more than once
+  // Everything written to the file so far.
+  Result<void> write(Database& db, Ino ino, ChangeSet& changes);
   void committed();
 
  private:

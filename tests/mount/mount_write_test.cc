@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -41,6 +43,13 @@ MountedChild::Plan on_disk(const std::string& store, const std::string& folder) 
   return plan;
 }
 
+// Mounts of this process and its children alone: they go when it ends, however that comes.
+void keep_mounts_private() {
+  static const bool done = ::unshare(CLONE_NEWNS) == 0 &&
+                           ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  ASSERT_TRUE(done);
+}
+
 uint64_t kill_rounds() {
   const char* text = std::getenv("EBLA_KILL_ROUNDS");
   return text == nullptr ? 6 : std::strtoull(text, nullptr, 10);
@@ -59,6 +68,7 @@ bool write_safely(const std::string& folder, const std::string& name, const std:
 
 TEST(MountWrite, WhatWasSyncedOutlivesAKill) {
   EBLA_NEED_FUSE();
+  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
   const TempDir dir("write");
   const std::string store = dir / "store";
   const std::string folder = dir / "m";
@@ -104,6 +114,7 @@ TEST(MountWrite, WhatWasSyncedOutlivesAKill) {
 
 TEST(MountWrite, ARestartChangesNothing) {
   EBLA_NEED_FUSE();
+  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
   const TempDir dir("write");
   const std::string folder = dir / "m";
   const std::string list = "cd '" + folder +
@@ -127,9 +138,32 @@ TEST(MountWrite, ARestartChangesNothing) {
   EXPECT_EQ(shell(list).output, before);
 }
 
+// What is written into a hole is not counted before the file is committed.
+TEST(MountWrite, BlocksAreTrueAfterAClose) {
+  EBLA_NEED_FUSE();
+  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
+  const TempDir dir("write");
+  const std::string file = dir / "m/f";
+  MountedChild child(on_disk(dir / "store", dir / "m"));
+  ASSERT_EQ(child.mount_error(), "");
+  const auto blocks = [&] {
+    struct stat info = {};
+    return ::stat(file.c_str(), &info) == 0 ? info.st_blocks : -1;
+  };
+  ASSERT_EQ(shell("truncate -s 10M " + file).status, 0);
+  ASSERT_EQ(blocks(), 0);
+  ASSERT_EQ(shell("echo text | dd of=" + file + " conv=notrunc seek=99 bs=512 2>/dev/null").status,
+            0);
+  // The kernel is told after the close was answered.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (blocks() == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_GT(blocks(), 0);
+}
+
 // A file that is unlinked while it is open when the daemon is killed is nobody's afterwards.
 TEST(MountWrite, AnOpenFileWithoutANameGoesAtTheNextStart) {
   EBLA_NEED_FUSE();
+  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
   const TempDir dir("write");
   const std::string folder = dir / "m";
   {
@@ -154,6 +188,7 @@ TEST(MountWrite, AnOpenFileWithoutANameGoesAtTheNextStart) {
 // The one that fills the disk gets the error; everybody else goes on, and room that is made counts.
 TEST(MountWrite, AFullDiskRefusesGrowthAlone) {
   EBLA_NEED_FUSE();
+  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
   const TempDir dir("write");
   const std::string disk = dir / "disk";
   const std::string folder = dir / "m";

@@ -172,6 +172,20 @@ TEST_P(StoreFiles, SparseFilesCostWhatTheyHold) {
   EXPECT_EQ(store().seek(root(), 0, SeekTo::data).error().code, Code::is_directory);
 }
 
+TEST_P(StoreFiles, AFlushTellsWhenFilesHoldOtherThanWasShown) {
+  const Ino file = make_file(store(), root(), "sparse");
+  truncate(file, 10 * kChunkBytes);
+  flush(file);
+  write(file, 5 * kChunkBytes, "x");
+  const uint64_t shown = attr(file).raw_bytes;
+  const auto ended = kit::flush(store(), file);
+  const uint64_t held = attr(file).raw_bytes;
+  EXPECT_EQ(ended.changes.attributes.empty(), shown == held);
+  if (GetParam().durable) {
+    EXPECT_GT(held, 0u);
+  }
+}
+
 TEST_P(StoreFiles, RangesArePunchedZeroedAndReserved) {
   using Mode = AllocatePlan::Mode;
   std::string expected = kit::random_bytes(4 * kChunkBytes, 9);
