@@ -26,7 +26,8 @@ struct Room {
   uint64_t reserve = 0;  // for the answer
   uint64_t usable = 0;   // window - reserve; 0: unknown
   uint64_t trigger = 0;  // total at which a late pass begins
-  uint64_t relief = 0;   // 5 %: how far below the trigger a pass goes
+  uint64_t relief = 0;   // 5 %: how far below the trigger a pass goes at least
+  uint64_t goal = 0;     // where old arguments and results stop to yield, once they must
   uint64_t keep = 0;     // newest tokens that late steps leave alone; 0: messages count
 };
 Room room_of(const Settings& settings, uint64_t window, uint64_t max_output);
@@ -56,11 +57,16 @@ struct ItemPlan {
 // largest go first.
 std::vector<ItemPlan> plan_fresh(const WorkingList& list, const Settings& settings,
                                  const Room& room);
-// Fresh results together over the budget of the turn: half of what is usable, and what the rest of
-// the list leaves below the trigger (unless it leaves nothing: then a late pass is due anyway).
-// Largest first, ties by the position of the call in the model's message. Nothing while a call of
-// the turn has no result yet.
-std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room);
+// Fresh results together over the budget of the turn. Largest first, ties by the position of the
+// call in the model's message. Nothing while a call of the turn has no result yet.
+//
+// whole_turn: half of what is usable, whatever else is in the list. below_trigger: also what the
+// rest of the list leaves below the trigger, but the `relief` at least, so that a full list never
+// hides what is small; and nothing more where the rest alone is over the trigger. It is asked when
+// old items have yielded as far as they can: what was just asked for is of more use than they.
+enum class TurnBudget : uint8_t { whole_turn, below_trigger };
+std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room,
+                                       TurnBudget budget);
 // Media over the provider's byte budget (0: none), or images over limits::kImages: the oldest half
 // at once, as often as it takes.
 std::vector<ItemPlan> plan_images(const WorkingList& list, uint64_t byte_budget);
@@ -70,13 +76,15 @@ std::vector<ItemPlan> plan_images(const WorkingList& list, uint64_t byte_budget)
 // At or over the trigger, and not within the relief of the last one unless the list does not fit.
 // `last_pass_total`: tokens after the last late pass over a beginning of this list, 0 none.
 bool late_pass_due(const WorkingList& list, const Room& room, uint64_t last_pass_total);
-// Steps of the late pass, each only as far as is needed to come `relief` below the trigger; oldest
-// first. Nothing newer than the tail's beginning, fresh, pinned or of the newest group.
+// The two steps that lose nothing go on to `goal`, oldest first: each pass costs the prompt cache
+// of everything behind the first change, so one that goes far is cheaper than many that do not.
+// Nothing newer than the tail's beginning, fresh, pinned or of the newest group.
 std::vector<ItemPlan> plan_old_arguments(const WorkingList& list, const Settings& settings,
                                          const Room& room);
 std::vector<ItemPlan> plan_old_results(const WorkingList& list, const Settings& settings,
                                        const Room& room);
-// How far the late pass has still to go, in tokens.
+// How far the late pass has still to go to come `relief` below the trigger, in tokens: less is
+// reason enough for a summary.
 uint64_t missing_relief(const WorkingList& list, const Room& room);
 // How many of list.messages the summary stands for: everything before the tail, cut between whole
 // groups; nullopt when nothing can go. The tail: the newest `keep` tokens (window unknown:

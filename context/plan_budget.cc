@@ -28,7 +28,7 @@ bool calls_are_answered(const Conversation& conversation, const Pairing& pairing
   });
 }
 
-std::vector<Candidate> candidates_of(const WorkingList& list, const Pairing& pairing) {
+std::vector<Candidate> candidates_of(const WorkingList& list) {
   std::vector<Candidate> found;
   for (size_t i = 0; i < list.messages.size(); ++i) {
     const WorkingMessage& message = list.messages[i];
@@ -39,15 +39,29 @@ std::vector<Candidate> candidates_of(const WorkingList& list, const Pairing& pai
           working.reader || working.never) {
         continue;
       }
-      Candidate each{i, p, working.tokens, false, {}};
-      if (const PartAt* call = call_of(pairing, {message.index, p})) {
-        each.asked = true;
-        each.call = *call;
-      }
-      found.push_back(each);
+      found.push_back({i, p, working.tokens, false, {}});
     }
   }
   return found;
+}
+
+void find_calls(const WorkingList& list, const Pairing& pairing,
+                std::vector<Candidate>& candidates) {
+  for (Candidate& each : candidates) {
+    const PartAt* call = call_of(pairing, {list.messages[each.message].index, each.part});
+    if (call == nullptr) continue;
+    each.asked = true;
+    each.call = *call;
+  }
+}
+
+// Tokens that the fresh results may have together, of which there are `whole`.
+double most_of(const WorkingList& list, const Room& room, TurnBudget budget, double whole) {
+  const double half = static_cast<double>(room.usable > 0 ? room.usable : room.trigger) / 2;
+  const double rest = static_cast<double>(list.counted()) - whole;
+  const double below = static_cast<double>(room.trigger) - rest;
+  if (budget == TurnBudget::whole_turn || below <= 0) return half;
+  return std::min(half, std::max(below, static_cast<double>(room.relief)));
 }
 
 bool goes_before(const Candidate& a, const Candidate& b) {
@@ -61,23 +75,22 @@ bool goes_before(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
-std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room) {
+std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room,
+                                       TurnBudget budget) {
   if (list.conversation == nullptr) return {};
-  const Pairing pairing = pair_calls(*list.conversation);
-  if (!calls_are_answered(*list.conversation, pairing)) return {};
-  std::vector<Candidate> candidates = candidates_of(list, pairing);
+  std::vector<Candidate> candidates = candidates_of(list);
   double whole = 0;
   for (const Candidate& each : candidates) whole += static_cast<double>(each.tokens) * list.ratio;
-
-  const double rest = static_cast<double>(list.counted()) - whole;
-  double budget = static_cast<double>(room.usable > 0 ? room.usable : room.trigger) / 2;
-  const double below = static_cast<double>(room.trigger) - rest;
-  if (below > 0) budget = std::min(budget, below);
+  const double most = most_of(list, room, budget, whole);
+  if (whole <= most) return {};
+  const Pairing pairing = pair_calls(*list.conversation);
+  if (!calls_are_answered(*list.conversation, pairing)) return {};
+  find_calls(list, pairing, candidates);
 
   std::ranges::sort(candidates, goes_before);
   std::vector<ItemPlan> plans;
   for (const Candidate& each : candidates) {
-    if (whole <= budget) break;
+    if (whole <= most) break;
     if (list.messages[each.message].parts[each.part].kept) continue;
     plans.push_back(
         {each.message, each.part, ArtifactKind::tool_result, "", "turn_budget", true, false});

@@ -17,7 +17,8 @@ constexpr uint64_t kStubTokens = 80;
 class Relief {
  public:
   Relief(const WorkingList& list, const Room& room)
-      : missing_(static_cast<double>(missing_relief(list, room))), ratio_(list.ratio) {}
+      : missing_(static_cast<double>(list.counted()) - static_cast<double>(room.goal)),
+        ratio_(list.ratio) {}
 
   bool enough() const { return missing_ <= 0; }
   void add(ItemPlan plan, uint64_t tokens, uint64_t cost) {

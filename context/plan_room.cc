@@ -23,11 +23,13 @@ Room room_of(const Settings& settings, uint64_t window, uint64_t max_output) {
   if (window == 0) {
     room.trigger = settings.trigger_tokens;
     room.relief = std::max<uint64_t>(1, share_of(limits::kRelief, room.trigger));
+    room.goal = share_of(limits::kPassGoal, room.trigger);
     return room;
   }
   room.usable = window - std::min(window, max_output);
   room.trigger = share_of(settings.trigger, room.usable);
   room.relief = std::max<uint64_t>(1, share_of(limits::kRelief, room.usable));
+  room.goal = share_of(limits::kPassGoal, room.trigger);
   room.keep = std::max<uint64_t>(1, share_of(settings.keep, room.usable));
   return room;
 }

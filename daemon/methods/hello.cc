@@ -128,6 +128,7 @@ struct Share {
 };
 constexpr std::array kShares = {
     Share{"relief", limits::kRelief},
+    Share{"pass_goal", limits::kPassGoal},
     Share{"clip_target", limits::kClipTarget},
     Share{"must_share", limits::kMustShare},
     Share{"usable_share", limits::kUsableShare},

@@ -35,9 +35,8 @@ bool must_be_now(const Work& work) {
   return static_cast<double>(work.list.counted()) >= limits::kMustShare * window;
 }
 
-bool over(const Work& work, uint64_t target) {
-  return target > 0 ? work.list.counted() > target
-                    : context::missing_relief(work.list, work.room) > 0;
+bool over(const Work& work) {
+  return context::missing_relief(work.list, work.room) > 0;
 }
 
 // True when a summary was made; false when there is none now, or nothing to be summarised.
@@ -70,6 +69,34 @@ void clip(Work& work) {
   carry_out(work, [&] { return context::plan_first_task(work.list); });
 }
 
+// The steps that lose nothing. True when they freed something.
+bool shorten_old(Work& work) {
+  const uint64_t before = work.list.counted();
+  carry_out(work,
+            [&] { return context::plan_old_arguments(work.list, work.settings(), work.room); });
+  carry_out(work, [&] { return context::plan_old_results(work.list, work.settings(), work.room); });
+  return work.list.counted() < before;
+}
+
+// The budget of the turn, by what the rest of the list now leaves. True when results went.
+bool close_turn(Work& work) {
+  const uint64_t before = work.list.counted();
+  carry_out(work, [&] {
+    return context::plan_turn_budget(work.list, work.room, context::TurnBudget::below_trigger);
+  });
+  return work.list.counted() < before;
+}
+
+void summarise_while_over(Work& work) {
+  bool compacts = work.request().compact;
+  bool made = true;
+  for (int i = 0; i < kPassesInACall && made && !work.stopped(); ++i) {
+    if (!compacts && !over(work)) break;
+    made = summarise(work, false);
+    compacts = false;
+  }
+}
+
 // Tokens after the last late pass, if this list goes on from the one that it was made on.
 uint64_t last_total(const Work& work) {
   const std::string value = read_fact(work.services, fact_name(work)).value_or("");
@@ -94,22 +121,20 @@ void late_pass(Work& work) {
   if (work.stopped()) return;
   const PrepareRequest& request = work.request();
   const bool asked = request.compact || request.overflow;
-  if (!asked && !context::late_pass_due(work.list, work.room, last_total(work))) return;
+  const bool due = asked || context::late_pass_due(work.list, work.room, last_total(work));
 
-  carry_out(work,
-            [&] { return context::plan_old_arguments(work.list, work.settings(), work.room); });
-  carry_out(work, [&] { return context::plan_old_results(work.list, work.settings(), work.room); });
-  bool compacts = request.compact;
-  bool made = true;
-  for (int i = 0; i < kPassesInACall && made && !work.stopped(); ++i) {
-    if (!compacts && !over(work, 0)) break;
-    made = summarise(work, false);
-    compacts = false;
+  const bool shortened = due && (request.overflow || over(work)) && shorten_old(work);
+  const bool closed = close_turn(work);
+  if (!due || work.stopped()) return;
+  // What the turn itself gave way to brings it below the trigger: no summary in the same call.
+  if (closed && !asked && work.list.counted() < work.room.trigger) {
+    if (shortened) remember(work);
+    return;
   }
+  summarise_while_over(work);
   // A summary that is asked for or being made comes before a clip.
   if (work.stopped() || work.offer || work.summary_begun) return;
-  // What the pass left of the rest is what the budget of the turn goes by from now on.
-  carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
+  close_turn(work);
   if (request.overflow || !context::fits(work.list, work.room)) clip(work);
   work.irreducible = request.overflow && work.list.counted() >= work.earlier;
   remember(work);

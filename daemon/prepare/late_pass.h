@@ -1,4 +1,5 @@
-// What happens at the trigger, on overflow, and when the caller asks to compact.
+// What happens at the trigger, on overflow, and when the caller asks to compact; and the budget of
+// the turn, which goes by what that leaves of the rest.
 #pragma once
 
 #include "daemon/prepare/work.h"

@@ -166,7 +166,9 @@ void decide_items(Work& work) {
   carry_out(work, [&] { return plan_asked(work); });
   carry_out(work, [&] { return context::plan_fresh(work.list, settings, work.room); });
   carry_out(work, [&] { return context::plan_images(work.list, media_budget(work)); });
-  carry_out(work, [&] { return context::plan_turn_budget(work.list, work.room); });
+  carry_out(work, [&] {
+    return context::plan_turn_budget(work.list, work.room, context::TurnBudget::whole_turn);
+  });
 }
 
 }  // namespace
@@ -188,6 +190,9 @@ Result<void> run_steps(Work& work) {
   if (auto fit = context::check_pins(work.list, pins, work.room); !fit) return fit;
   find_copied_marks(work);
   if (work.sent.conversation->partial) {
+    carry_out(work, [&] {
+      return context::plan_turn_budget(work.list, work.room, context::TurnBudget::below_trigger);
+    });
     note_partial(work);
   } else if (!closed) {
     late_pass(work);

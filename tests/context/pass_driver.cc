@@ -103,13 +103,22 @@ PassRun PassDriver::prepare(const Conversation& conversation, uint64_t refused) 
   run.list = store_.list(*run.conversation);
   run.before = run.list.counted();
   step(run, "fresh", [&] { return plan_fresh(run.list, settings, room); });
-  step(run, "turn_budget", [&] { return plan_turn_budget(run.list, room); });
   step(run, "images", [&] { return plan_images(run.list, 20'000'000); });
+  const auto budget = [&](TurnBudget which) {
+    const uint64_t before = run.list.counted();
+    step(run, "turn_budget", [&] { return plan_turn_budget(run.list, room, which); });
+    return run.list.counted() < before;
+  };
+  budget(TurnBudget::whole_turn);
   run.late = late_pass_due(run.list, room, store_.last_pass_total);
-  if (run.late) {
+  if (run.late && missing_relief(run.list, room) > 0) {
     step(run, "old_arguments", [&] { return plan_old_arguments(run.list, settings, room); });
     step(run, "old_results", [&] { return plan_old_results(run.list, settings, room); });
+  }
+  const bool closed = budget(TurnBudget::below_trigger) && run.list.counted() < room.trigger;
+  if (run.late && !closed) {
     if (missing_relief(run.list, room) > 0) summarise(run, room, false);
+    budget(TurnBudget::below_trigger);
     store_.last_pass_total = run.list.counted();
   }
   if (!fits(run.list, room) || refused > 0) clip(run, room, refused);

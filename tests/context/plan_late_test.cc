@@ -10,7 +10,12 @@ namespace {
 using testing::IsEmpty;
 using Places = std::vector<std::string>;
 
-const Room kTen = room_of({}, 10'000, 0);
+// The steps go on to the relief alone, so that what they take is easily told.
+Room to_the_relief(Room room) {
+  room.goal = room.trigger - room.relief;
+  return room;
+}
+const Room kTen = to_the_relief(room_of({}, 10'000, 0));
 
 // A call with one long argument, as list_items() would find it.
 void argument(WorkingList& list, size_t message, size_t part, uint64_t tokens,
@@ -128,10 +133,10 @@ TEST(PlanLate, SeveralArgumentsOfOneCall) {
 }
 
 TEST(PlanLate, NothingBelowTheGoal) {
-  Conversation conversation = old_turns();
-  EXPECT_THAT(plan_old_arguments(with_arguments(conversation), {}, room_of({}, 20'000, 0)),
-              IsEmpty());
-  EXPECT_THAT(plan_old_results(list_of(conversation), {}, room_of({}, 20'000, 0)), IsEmpty());
+  const Conversation conversation = old_turns();
+  const Room room = to_the_relief(room_of({}, 20'000, 0));
+  EXPECT_THAT(plan_old_arguments(with_arguments(conversation), {}, room), IsEmpty());
+  EXPECT_THAT(plan_old_results(list_of(conversation), {}, room), IsEmpty());
 }
 
 TEST(PlanLate, OldResultsOldestFirstAndOnlyAsFarAsNeeded) {
@@ -139,6 +144,22 @@ TEST(PlanLate, OldResultsOldestFirstAndOnlyAsFarAsNeeded) {
   const auto plans = plan_old_results(list_of(conversation), {}, kTen);
   ASSERT_EQ(places(plans), (Places{"2.0", "4.0", "6.0", "8.0"}));
   EXPECT_EQ(plans[0].kind, ArtifactKind::old_result);
+}
+
+TEST(PlanLate, OnceTheyMustTheyYieldDownToTheGoal) {
+  ListBuilder builder;
+  builder.user(100);
+  for (int i = 0; i < 14; ++i) builder.calls({std::to_string(i)}).result(std::to_string(i), 600);
+  const Conversation conversation = builder.model(10).user(10).done();
+  const Room room = room_of({}, 10'000, 0);
+  EXPECT_EQ(room.goal, 2'550u);
+  WorkingList list = list_of(conversation);
+  const auto plans = plan_old_results(list, {}, room);
+  for (const ItemPlan& plan : plans) {
+    replace_part(list.messages[plan.message], plan.part, "stub", "/x", 80);
+  }
+  EXPECT_LE(list.counted(), room.goal);
+  EXPECT_GT(list.counted() + 520, room.goal) << "and no further";
 }
 
 TEST(PlanLate, SmallReplacedNeverAndProviderResultsStay) {
@@ -169,8 +190,9 @@ TEST(PlanLate, TheNewestTenPercentAreNotOld) {
   EXPECT_EQ(places(plan_old_results(list, {}, kTen)), (Places{"2.0", "4.0"}));
   Settings settings;
   settings.keep = 0.35;  // 2,180, c with its call, the result of b
-  EXPECT_EQ(places(plan_old_results(list, settings, room_of(settings, 12'000, 2'000))),
-            (Places{"2.0"}));
+  EXPECT_EQ(
+      places(plan_old_results(list, settings, to_the_relief(room_of(settings, 12'000, 2'000)))),
+      (Places{"2.0"}));
 }
 
 TEST(PlanLate, FreshAndNewestGroupAreNotOld) {
@@ -186,7 +208,7 @@ TEST(PlanLate, FreshAndNewestGroupAreNotOld) {
 TEST(PlanLate, UnknownWindowKeepsTheNewestTwentyMessages) {
   Settings settings;
   settings.trigger_tokens = 10'000;
-  const Room room = room_of(settings, 0, 0);
+  const Room room = to_the_relief(room_of(settings, 0, 0));
   ListBuilder builder;
   builder.user(10);
   for (int i = 0; i < 12; ++i) {

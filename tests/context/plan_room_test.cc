@@ -13,6 +13,7 @@ TEST(Room, SharesOfWhatIsUsable) {
   EXPECT_EQ(room.usable, 168'000u);
   EXPECT_EQ(room.trigger, 142'800u);
   EXPECT_EQ(room.relief, 8'400u);
+  EXPECT_EQ(room.goal, 42'840u);
   EXPECT_EQ(room.keep, 16'800u);
 }
 
@@ -28,6 +29,7 @@ TEST(Room, UnknownWindowHasFixedTrigger) {
   EXPECT_EQ(room.usable, 0u);
   EXPECT_EQ(room.trigger, 170'000u);
   EXPECT_EQ(room.relief, 8'500u);
+  EXPECT_EQ(room.goal, 51'000u);
   EXPECT_EQ(room.keep, 0u);
   settings.trigger_tokens = 3'000;
   EXPECT_EQ(room_of(settings, 0, 0).trigger, 3'000u);

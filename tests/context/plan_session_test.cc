@@ -39,6 +39,26 @@ TEST(PlanSession, SixLargeResultsAndNoSummaryInTheSameCall) {
   EXPECT_LT(run.after, 108'800u);
 }
 
+// A long session of middling results: old ones give way in few passes, and what the model has just
+// asked for is never hidden.
+TEST(PlanSession, FreshResultsStayAndPassesAreRare) {
+  FakeStore store;
+  PassDriver driver(store, 128'000);
+  ListBuilder builder;
+  builder.user(500);
+  size_t passes = 0;
+  for (int turn = 0; turn < 150; ++turn) {
+    const std::string id = std::to_string(turn);
+    builder.calls({id}, "bash", 60).result(id, 2'000 + 997 * static_cast<uint64_t>(turn % 7));
+    const PassRun run = driver.prepare(builder.done());
+    EXPECT_FALSE(run.did("turn_budget")) << turn;
+    EXPECT_FALSE(run.did("summary")) << turn;
+    passes += run.did("old_results") ? 1u : 0u;
+  }
+  EXPECT_GE(passes, 5u);
+  EXPECT_LE(passes, 15u);
+}
+
 TEST(PlanSession, MostSessionsNeedNoSummary) {
   FakeStore store;
   PassDriver driver(store, 10'000);
