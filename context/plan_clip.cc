@@ -2,13 +2,16 @@
 
 #include "context/plan.h"
 #include "context/turns.h"
+#include "schema/base/limits.h"
 
 namespace ebla::context {
 namespace {
 
-// What a notice with its preview, or the beginning of what a reader read, usually costs; a smaller
-// result at most half.
-constexpr uint64_t kNoticeTokens = 1'100;
+// What a notice costs at least, with a short path and next to no preview; and what a reader's
+// result is shortened to, of long words. A plan that reckoned with more would take more items than
+// it needs: what is missing is counted and planned next.
+constexpr uint64_t kNoticeTokens = 60;
+constexpr uint64_t kReaderTokens = limits::kReaderClipChars / 8;
 
 struct Candidate {
   ItemPlan plan;
@@ -74,7 +77,7 @@ std::vector<ItemPlan> plan_clip(const WorkingList& list, uint64_t target) {
   std::vector<ItemPlan> plans;
   for (Candidate& each : candidates) {
     if (total <= static_cast<double>(target)) break;
-    const uint64_t cost = std::min(each.tokens / 2, kNoticeTokens);
+    const uint64_t cost = std::min(each.tokens / 2, each.turn == 1 ? kReaderTokens : kNoticeTokens);
     total -= static_cast<double>(each.tokens - cost) * list.ratio;
     plans.push_back(std::move(each.plan));
   }

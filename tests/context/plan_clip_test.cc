@@ -24,8 +24,42 @@ TEST(PlanClip, LargestResultsUntilTheTarget) {
   ASSERT_EQ(places(plans), Places{"3.0"});
   EXPECT_EQ(plans[0].kind, ArtifactKind::tool_result);
   EXPECT_STREQ(plans[0].reason, "overflow");
-  EXPECT_EQ(places(plan_clip(list, 8'000)), (Places{"3.0", "4.0"}));
+  EXPECT_EQ(places(plan_clip(list, 7'000)), (Places{"3.0", "4.0"}));
   EXPECT_EQ(places(plan_clip(list, 0)), (Places{"3.0", "4.0", "2.0"}));
+}
+
+// Carried out as `prepare` does it, with replacements of `cost` tokens: how many went.
+size_t clipped(WorkingList& list, uint64_t target, uint64_t cost) {
+  size_t count = 0;
+  for (auto plans = plan_clip(list, target); !plans.empty(); plans = plan_clip(list, target)) {
+    for (const ItemPlan& plan : plans) {
+      replace_part(list.messages[plan.message], plan.part, "notice", "/x", cost);
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST(PlanClip, OneFewerWouldBeTooFew) {
+  ListBuilder builder;
+  builder.user(100);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 30; ++i) ids.push_back(std::to_string(i));
+  builder.calls(ids);
+  for (const std::string& id : ids) builder.result(id, 1'500 + 7 * std::stoul(id));
+  const Conversation conversation = builder.done();
+  for (const uint64_t cost : {uint64_t{90}, uint64_t{260}, uint64_t{700}}) {
+    for (uint64_t target = 5'000; target < 45'000; target += 1'111) {
+      WorkingList list = list_of(conversation);
+      const size_t count = clipped(list, target, cost);
+      if (count == ids.size()) continue;  // all of them are not enough
+      EXPECT_LE(list.counted(), target);
+      if (count == 0) continue;
+      // The largest went first, so the last of them was the smallest.
+      const uint64_t last = 1'500 + 7 * (ids.size() - count);
+      EXPECT_GT(list.counted() - cost + last, target) << cost;
+    }
+  }
 }
 
 TEST(PlanClip, ReadersAfterTheOthersAndNeverLast) {
