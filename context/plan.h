@@ -67,8 +67,9 @@ std::vector<ItemPlan> plan_fresh(const WorkingList& list, const Settings& settin
 enum class TurnBudget : uint8_t { whole_turn, below_trigger };
 std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room,
                                        TurnBudget budget);
-// Media over the provider's byte budget (0: none), or images over limits::kImages: the oldest half
-// at once, as often as it takes.
+// Media over the provider's byte budget (0: none), or images over limits::kImages: the oldest go
+// until half of the budget or number is left, so that the next ones find room for many calls. What
+// the model has not seen, and the newest, go only where that is over by itself.
 std::vector<ItemPlan> plan_images(const WorkingList& list, uint64_t byte_budget);
 
 // ---- The late pass.

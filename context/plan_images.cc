@@ -9,14 +9,15 @@ namespace {
 struct Medium {
   ItemPlan plan;
   bool image = false;
+  bool fresh = false;  // the model has not seen it; the newest of all is as good as that
   uint64_t bytes = 0;  // in the request
 };
 
 // Media that the list carries itself, oldest first. What is pinned or was tried counts, and stays.
 struct Load {
   std::vector<Medium> movable;
-  uint64_t bytes = 0;
-  size_t images = 0;
+  uint64_t fixed_bytes = 0;
+  uint64_t fixed_images = 0;
 };
 
 void add_media(const std::vector<WorkingMessage>& messages, bool may_move, Load& load) {
@@ -26,13 +27,39 @@ void add_media(const std::vector<WorkingMessage>& messages, bool may_move, Load&
       const WorkingPart& working = messages[i].parts[p];
       const bool image = part.kind == PartKind::image;
       if ((!image && part.kind != PartKind::document) || working.replaced) continue;
-      load.images += image ? 1 : 0;
-      load.bytes += part.data.size();
-      if (!may_move || messages[i].pinned || working.kept || part.data.empty()) continue;
-      load.movable.push_back(
-          {{i, p, ArtifactKind::media, "", "", true, false}, image, part.data.size()});
+      if (!may_move || messages[i].pinned || working.kept || part.data.empty()) {
+        load.fixed_images += image ? 1 : 0;
+        load.fixed_bytes += part.data.size();
+        continue;
+      }
+      load.movable.push_back({{i, p, ArtifactKind::media, "", "", true, false},
+                              image,
+                              messages[i].fresh,
+                              part.data.size()});
     }
   }
+  if (!load.movable.empty()) load.movable.back().fresh = true;
+}
+
+// Once they are more than `most` together, the oldest go until what can go is down to half of its
+// share; what the model has not seen only goes where it must.
+void yield(Load& load, const char* reason, uint64_t fixed, uint64_t most,
+           uint64_t (*weight)(const Medium&), std::vector<ItemPlan>& plans) {
+  uint64_t total = fixed;
+  for (const Medium& each : load.movable) total += weight(each);
+  if (total <= most) return;
+  const uint64_t half = fixed + (most - std::min(fixed, most)) / 2;
+  std::vector<Medium> left;
+  for (Medium& each : load.movable) {
+    if (weight(each) == 0 || total <= (each.fresh ? most : half)) {
+      left.push_back(std::move(each));
+      continue;
+    }
+    total -= weight(each);
+    each.plan.reason = reason;
+    plans.push_back(std::move(each.plan));
+  }
+  load.movable = std::move(left);
 }
 
 }  // namespace
@@ -43,24 +70,16 @@ std::vector<ItemPlan> plan_images(const WorkingList& list, uint64_t byte_budget)
   Load load;
   add_media(list.pins, false, load);
   add_media(list.messages, true, load);
-  while (!load.movable.empty()) {
-    const bool too_large = byte_budget > 0 && load.bytes > byte_budget;
-    if (!too_large && load.images <= limits::kImages) break;
-    if (!too_large) {
-      std::erase_if(load.movable, [](const Medium& each) { return !each.image; });
-      if (load.movable.empty()) break;
-    }
-    const size_t half = (load.movable.size() + 1) / 2;
-    for (size_t i = 0; i < half; ++i) {
-      Medium& each = load.movable[i];
-      each.plan.reason = too_large ? "image_bytes" : "image_count";
-      plans.push_back(each.plan);
-      load.bytes -= each.bytes;
-      load.images -= each.image ? 1 : 0;
-    }
-    load.movable.erase(load.movable.begin(),
-                       load.movable.begin() + static_cast<std::ptrdiff_t>(half));
+  if (byte_budget > 0) {
+    yield(
+        load, "image_bytes", load.fixed_bytes, byte_budget,
+        [](const Medium& each) { return each.bytes; }, plans);
   }
+  // Links and pins can take half of the number at most: no image of the list itself goes for them.
+  const uint64_t linked = std::min<uint64_t>(load.fixed_images, limits::kImages / 2);
+  yield(
+      load, "image_count", linked, limits::kImages,
+      [](const Medium& each) { return uint64_t{each.image ? 1u : 0u}; }, plans);
   return plans;
 }
 

@@ -93,7 +93,9 @@ std::optional<EvictionPlan> short_text(const Work& work, const Item& item,
                                        const context::ContentScan& scan, const std::string& text) {
   const Part& part = part_of(work, item.plan);
   EvictionPlan eviction;
-  eviction.tokens = context::tokens_of_sum(scan.sums().class_sum);
+  eviction.tokens = item.plan.kind == ArtifactKind::media
+                        ? part.facts.tokens  // as the provider counts it, not by its bytes
+                        : context::tokens_of_sum(scan.sums().class_sum);
   const NamedText place = place_of(work, item.plan.kind, eviction);
   NamedText standing;
   bool must_halve = true;

@@ -1,6 +1,8 @@
 // Media: a budget of bytes beside the one of tokens.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "schema/base/limits.h"
 #include "tests/context/list_builder.h"
 
@@ -33,7 +35,7 @@ TEST(PlanImages, SixtyThreeScreenshots) {
   const Conversation conversation = screenshots(63, 1'600'000);
   WorkingList list = list_of(conversation);
   const auto plans = plan_images(list, 20 * kMega);
-  ASSERT_EQ(plans.size(), 56u) << "32, 16 and 8 at once";
+  ASSERT_EQ(plans.size(), 57u) << "six are left, half of the budget";
   EXPECT_EQ(plans[0].message, 0u);
   EXPECT_EQ(plans[0].kind, ArtifactKind::media);
   EXPECT_STREQ(plans[0].reason, "image_bytes");
@@ -57,6 +59,41 @@ TEST(PlanImages, BelowTheBudgetNothing) {
 
 TEST(PlanImages, OneThatIsTooLargeAloneGoes) {
   EXPECT_EQ(plan_images(list_of(screenshots(1, 40 * kMega)), 30 * kMega).size(), 1u);
+}
+
+TEST(PlanImages, FewPassesWhileTheListGrowsAndTheNewestStays) {
+  for (const size_t links : {size_t{0}, size_t{15}, size_t{40}}) {
+    ListBuilder builder;
+    for (size_t i = 0; i < links; ++i) builder.image(0).model(10);
+    std::set<std::string> gone;
+    size_t passes = 0;
+    for (int turn = 0; turn < 100; ++turn) {
+      const Conversation conversation = builder.image(1'000).done();
+      WorkingList list = list_of(conversation);
+      for (size_t i = 0; i < list.messages.size(); ++i) {
+        if (gone.contains(std::to_string(i) + ".0")) replace_part(list.messages[i], 0, "", "", 40);
+      }
+      const auto plans = plan_images(list, 0);
+      passes += plans.empty() ? 0u : 1u;
+      for (const std::string& place : places(plans)) gone.insert(place);
+      EXPECT_FALSE(gone.contains(std::to_string(conversation.messages.size() - 1) + ".0"));
+      builder.model(10);
+    }
+    EXPECT_LE(passes, links == 0 ? 8u : 17u) << links;
+    EXPECT_GE(gone.size(), 80u) << links;
+  }
+}
+
+TEST(PlanImages, WhatTheModelHasNotSeenGoesOnlyWhereItMust) {
+  ListBuilder builder;
+  for (int i = 0; i < 5; ++i) builder.image(1'000).model(10);
+  for (int i = 0; i < 18; ++i) builder.image(1'000);
+  const Conversation conversation = builder.done();
+  EXPECT_EQ(places(plan_images(list_of(conversation), 0)),
+            (Places{"0.0", "2.0", "4.0", "6.0", "8.0"}));
+  for (int i = 0; i < 5; ++i) builder.image(1'000);
+  const Conversation many = builder.done();
+  EXPECT_EQ(plan_images(list_of(many), 0).size(), 8u) << "23 are fresh, 20 stay";
 }
 
 TEST(PlanImages, DocumentsCountInBytesOnly) {

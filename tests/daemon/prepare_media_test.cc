@@ -1,6 +1,7 @@
 // Images: a budget of bytes and a number of them, links to files, one file for equal bytes.
 #include <gmock/gmock.h>
 
+#include "context/tokens.h"
 #include "tests/daemon/prepare_fixture.h"
 
 namespace ebla::daemon {
@@ -111,6 +112,55 @@ TEST_F(PrepareMediaTest, WhatAResultShowsGoesWhenTheCallerAsks) {
   EXPECT_EQ(file(text_of(action_of(reply, "media"), "path")), bytes);
   EXPECT_LT(out_.size(), 1'000u);
   EXPECT_THAT(out_, HasSubstr("shot_1"));
+}
+
+TEST_F(PrepareMediaTest, TurnsWithAPictureEachTakeFewPassesAndTheNewestStays) {
+  std::vector<std::string> list;
+  size_t passes = 0;
+  for (size_t n = 0; n < 60; ++n) {
+    show(list, n, png(3'000, n));
+    const std::string answer = list.back();
+    list.pop_back();
+    const Json reply = prepare_body(list_of(list), "");
+    passes += count_of(reply, "media") > 0 ? 1u : 0u;
+    EXPECT_EQ(count_of(reply, "breach"), 0u);
+    EXPECT_NE(out_.find(base64(png(3'000, n)).substr(0, 1'000)), std::string::npos) << n;
+    if (count_of(reply, "media") > 0) {
+      EXPECT_EQ(count_of(reply, "media"), 11u) << n;
+      // The first message is the task and stays.
+      const std::string oldest = png(3'000, 1 + 11 * (passes - 1));
+      EXPECT_EQ(number_of(action_of(reply, "media"), "tokens_before"),
+                context::image_tokens(oldest));
+    }
+    list.push_back(answer);
+  }
+  EXPECT_EQ(passes, 4u);
+  // Back to an earlier turn, with the pictures themselves: as they were sent then.
+  list.resize(60);
+  const Json reply = prepare_body(list_of(list), "");
+  EXPECT_TRUE(reply.find("actions")->items.empty());
+  EXPECT_GT(number_of(*reply.find("known"), "items"), 10u);
+}
+
+TEST_F(PrepareMediaTest, DocumentsBecomeFilesOfTheirKind) {
+  const auto document = [](std::string_view bytes) {
+    return R"({"type":"document","source":{"type":"base64","media_type":"application/pdf","data":")" +
+           base64(bytes) + R"("}})";
+  };
+  std::vector<std::string> list;
+  for (size_t n = 0; n < 3; ++n) {
+    const std::string pdf = "%PDF-1.7\n" + kit::random_bytes(400'000, n);
+    list.push_back(blocks("user", {document(pdf), R"({"type":"text","text":"read"})"}));
+    list.push_back(assistant("read"));
+  }
+  list.push_back(user("now"));
+  must("session.open", R"({"key":"s","settings":{"image_bytes":1500000}})");
+  const Json reply = prepare_body(list_of(list), R"(,"pinned":[0])");
+  ASSERT_EQ(count_of(reply, "media"), 1u);
+  const Json& gone = action_of(reply, "media");
+  EXPECT_EQ(number_of(gone, "index"), 2u) << "the oldest that is not pinned";
+  EXPECT_THAT(text_of(gone, "path"), HasSubstr(".pdf"));
+  EXPECT_EQ(number_of(gone, "tokens_before"), 400'009 / limits::kDocumentBytesPerToken);
 }
 
 }  // namespace
