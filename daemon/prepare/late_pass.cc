@@ -42,14 +42,20 @@ bool over(const Work& work) {
 // True when a summary was made; false when there is none now, or nothing to be summarised.
 bool summarise(Work& work, bool smallest) {
   auto cut = context::plan_cut(work.list, work.settings(), work.room, smallest);
-  if (!cut) return false;
+  if (!cut) {
+    if (!smallest) work.not_compacted = "nothing_old";
+    return false;
+  }
   if (!smallest) {
     // One that was asked for before is still the one that is wanted.
     if (const auto pending = pending_cut(work)) cut = pending;
   }
   const bool must = must_be_now(work);
   const auto summary = smallest ? extract_for(work, *cut) : summary_for(work, *cut, must);
-  return summary && make_pass(work, *cut, *summary);
+  if (!summary) return false;
+  const bool made = make_pass(work, *cut, *summary);
+  if (!made && !smallest && !work.stopped()) work.not_compacted = "not_smaller";
+  return made;
 }
 
 void use_handed(Work& work) {
@@ -95,6 +101,9 @@ void summarise_while_over(Work& work) {
     made = summarise(work, false);
     compacts = false;
   }
+  const bool any = std::ranges::any_of(
+      work.actions, [](const Action& action) { return action.what == "summary"; });
+  if (!work.request().compact || any) work.not_compacted = {};
 }
 
 // Tokens after the last late pass, if this list goes on from the one that it was made on.

@@ -194,6 +194,7 @@ Result<void> run_steps(Work& work) {
       return context::plan_turn_budget(work.list, work.room, context::TurnBudget::below_trigger);
     });
     note_partial(work);
+    if (work.request().compact) work.not_compacted = "provider_keeps_list";
   } else if (!closed) {
     late_pass(work);
   }

@@ -132,6 +132,7 @@ Reply reply_of(const Work& work, const Outgoing& outgoing, std::span<const uint6
         .member("text", work.degraded->text)
         .end_object();
   }
+  if (!work.not_compacted.empty()) out.member("not_compacted", work.not_compacted);
   if (work.offer) write_offer(out, *work.offer);
   reply.result = out.end_object().take();
   return reply;

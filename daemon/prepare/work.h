@@ -93,6 +93,9 @@ struct Work {
   bool may_wait = true;        // for a summary; false: it has waited long enough
   bool summary_begun = false;  // it is being made beside
   std::string waits_for;       // id of a summary: run again when it is there
+  // Why a summary that the caller asked for was not made: nothing_old, not_smaller,
+  // provider_keeps_list; "" it was, or is still to come.
+  std::string_view not_compacted;
 
   std::string_view body() const { return *current.text; }
   const PrepareRequest& request() const { return asked.request; }

@@ -229,5 +229,29 @@ TEST_F(PreparePassTest, NothingBelowTheTriggerAndALatePassAtIt) {
   EXPECT_EQ(tokens_of(reply, "trigger"), 8'500u);
 }
 
+TEST_F(PreparePassTest, CompactSaysWhyItDidNothing) {
+  const Json small = prepare({user("hi"), assistant("ho"), user("and")}, R"(,"compact":true)");
+  EXPECT_EQ(text_of(small, "not_compacted"), "nothing_old");
+  EXPECT_TRUE(small.find("actions")->items.empty());
+  // Eight short messages, of which six are the tail of an unknown window.
+  std::vector<std::string> few;
+  for (int n = 0; n < 4; ++n) {
+    few.push_back(user(fmt::format("q{}", n)));
+    few.push_back(assistant(fmt::format("a{}", n)));
+  }
+  few.push_back(user("now"));
+  EXPECT_EQ(text_of(prepare(few, R"(,"compact":true)"), "not_compacted"), "not_smaller");
+  for (size_t n = 1; n <= 12; ++n) turn(n, false);
+  list_.pop_back();
+  const std::string compact = fmt::format(R"({},"compact":true)", kWindow);
+  const Json large = prepare(list_, compact);
+  EXPECT_EQ(count_of(large, "summary"), 1u);
+  EXPECT_EQ(large.find("not_compacted"), nullptr);
+  const Json again = prepare(list_, compact);
+  EXPECT_EQ(text_of(again, "not_compacted"), "nothing_old");
+  EXPECT_EQ(messages_of(again), messages_of(large));
+  EXPECT_EQ(prepare(list_, kWindow).find("not_compacted"), nullptr) << "it was not asked for";
+}
+
 }  // namespace
 }  // namespace ebla::daemon
