@@ -54,10 +54,6 @@ struct Repair {
   bool operator==(const Repair&) const = default;
 };
 
-// Breach of a format that needs alternation. Pins stand in front of a summary as they are: the
-// caller overlooks as many as it put there, as the vendor does.
-inline constexpr std::string_view kUsersInARow = "two messages of the user in a row";
-
 class Format {
  public:
   virtual ~Format() = default;
@@ -81,6 +77,8 @@ class Format {
   // other.
   virtual std::string merged_user(std::string_view body, const Message& message,
                                   std::string_view text) const = 0;
+  // The summary and the user's message behind it are one. What stands in front of it stays as it
+  // is: the vendors take several messages of the user in a row for one.
   virtual bool needs_alternation() const = 0;
 
   virtual std::vector<Repair> repairs(std::string_view body,

@@ -50,9 +50,9 @@ class Rules {
       report("the list does not begin with a message of the user");
     }
     if (!format_.needs_alternation() || m == 0) return;
-    if (is_model(messages_[m]) == is_model(messages_[m - 1])) {
-      report(is_model(messages_[m]) ? std::string("two messages of the model in a row")
-                                    : std::string(kUsersInARow));
+    // Of the user there may be several: they are read as one.
+    if (is_model(messages_[m]) && is_model(messages_[m - 1])) {
+      report("two messages of the model in a row");
     }
   }
 

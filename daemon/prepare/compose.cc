@@ -102,18 +102,12 @@ std::vector<Splice> splices_of(const Work& work) {
 
 // What the new list would be refused for and the one that was sent would not.
 std::vector<std::string> new_breaches(const Work& work, const std::string& body) {
-  const auto overlook = [](std::vector<std::string>& breaches, std::string_view one) {
-    if (const auto at = std::ranges::find(breaches, one); at != breaches.end()) breaches.erase(at);
-  };
   auto conversation = work.format->parse(body);
   if (!conversation) return {conversation.error().text};
   std::vector<std::string> breaches = work.format->breaches(body, *conversation);
   if (breaches.empty()) return breaches;
   for (const std::string& own : work.format->breaches(*work.sent.text, *work.sent.conversation)) {
-    overlook(breaches, own);
-  }
-  for (size_t pin = 0; pin < work.list.pins.size(); ++pin) {
-    overlook(breaches, context::kUsersInARow);
+    if (const auto at = std::ranges::find(breaches, own); at != breaches.end()) breaches.erase(at);
   }
   return breaches;
 }

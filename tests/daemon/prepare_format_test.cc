@@ -57,6 +57,36 @@ TEST_F(PrepareFormatTest, BothWaysLeadToTheSameValidListInEveryFormat) {
   }
 }
 
+TEST_F(PrepareFormatTest, PinsInFrontOfTheSummaryAreNoBreach) {
+  for (const Speech& speech : speeches()) {
+    SCOPED_TRACE(speech.format);
+    store_ = kit::make_model_store(clock_, kUid, kUid);
+    start();
+    std::vector<std::string> list = speech.lead;
+    for (int n = 0; n < 3; ++n) list.push_back(speech.user(fmt::format("rule {}", n)));
+    for (int n = 0; n < 30; ++n) {
+      list.push_back(speech.model(fmt::format("answer {}: {}", n, kit::prose(1'000))));
+      list.push_back(speech.user(fmt::format("ask {}: {}", n, kit::prose(1'000))));
+    }
+    const size_t lead = speech.lead.size();
+    const Json reply =
+        must("prepare", fmt::format(R"({{"session":"s","format":"{}","window":10000,)"
+                                    R"("pinned":[{},{}],"reply":"messages","messages":{}}})",
+                                    speech.format, lead, lead + 1, list_of(list)));
+    EXPECT_EQ(count_of(reply, "summary"), 1u);
+    EXPECT_EQ(count_of(reply, "breach"), 0u);
+    const auto sent = messages_of(reply);
+    EXPECT_THAT(sent.at(lead), HasSubstr("rule 0"));
+    EXPECT_THAT(sent.at(lead + 1), HasSubstr("rule 1"));
+    EXPECT_THAT(sent.at(lead + 2), HasSubstr("# Summary"));
+    const context::Format& format = *context::find_format(speech.format);
+    const std::string body = list_of(sent);
+    const auto conversation = format.parse(body);
+    ASSERT_TRUE(conversation);
+    EXPECT_THAT(format.breaches(body, *conversation), testing::IsEmpty()) << "by itself valid";
+  }
+}
+
 TEST_F(PrepareFormatTest, AWholeRequestComesBackWithNothingElseChanged) {
   const std::string before =
       R"({ "model":"claude-x", "max_tokens" : 1000,"temperature":1.0,"x":[1e2, {"b":1,"a":2}],)"
