@@ -190,9 +190,11 @@ Result<void> run_steps(Work& work) {
   if (auto fit = context::check_pins(work.list, pins, work.room); !fit) return fit;
   find_copied_marks(work);
   if (work.sent.conversation->partial) {
-    carry_out(work, [&] {
-      return context::plan_turn_budget(work.list, work.room, context::TurnBudget::below_trigger);
-    });
+    if (!closed) {
+      carry_out(work, [&] {
+        return context::plan_turn_budget(work.list, work.room, context::TurnBudget::below_trigger);
+      });
+    }
     note_partial(work);
     if (work.request().compact) work.not_compacted = "provider_keeps_list";
   } else if (!closed) {
