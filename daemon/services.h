@@ -71,6 +71,21 @@ struct LateChanges {
   std::vector<ChangeSet> changes;
 };
 
+// The newest decision that is known to be on disk, and all before it. Readers see one as soon as it
+// is committed, and that is before its sync.
+class Proven {
+ public:
+  uint64_t id() const { return id_; }
+  void raise(uint64_t id) {
+    uint64_t seen = id_;
+    while (seen < id && !id_.compare_exchange_weak(seen, id)) {
+    }
+  }
+
+ private:
+  std::atomic<uint64_t> id_ = 0;
+};
+
 struct Services {
   // `summariser_limit`: time that one run of a summariser's command has.
   Services(
@@ -79,7 +94,11 @@ struct Services {
       : store(the_store),
         mounts(std::move(view)),
         options(the_options),
-        summariser(summariser_limit) {}
+        summariser(summariser_limit) {
+    // What an earlier daemon has left was read from the disk.
+    const auto newest = store.events({.after = 0, .session = 0, .limit = 1, .newest = true});
+    if (newest && !newest->empty()) proven.raise(newest->front().id);
+  }
   ~Services() {
     end_waits();
     blocking.stop();
@@ -109,6 +128,7 @@ struct Services {
   ConversationCache seen_lists;
   // Bodies that are being prepared.
   const std::shared_ptr<Budget> prepare_bytes = std::make_shared<Budget>(limits::kBodiesBytes);
+  Proven proven;
   const std::shared_ptr<LateChanges> late_changes = std::make_shared<LateChanges>();
   SummaryDesk desk;
   EventHub events;

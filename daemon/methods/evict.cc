@@ -102,6 +102,7 @@ struct PutAway {
 void answer_put_away(Eviction& eviction, const EvictionOutcome& outcome, const PutAway& facts) {
   EvictCounters& counters = eviction.call.services().evictions;
   ++(outcome.known ? counters.known : counters.put_away);
+  eviction.call.services().proven.raise(outcome.id);
   counters.bytes += outcome.size;
   counters.tokens_in += outcome.tokens;
   counters.tokens_out += context::tokens_of_sum(context::measure(outcome.replacement).class_sum);

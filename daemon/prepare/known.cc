@@ -133,17 +133,20 @@ Knowledge ask(Work& work, std::span<const context::ListItem> items) {
 }
 
 // What was decided after this very list was answered does not change it.
+uint64_t horizon_of(const Work& work) {
+  return work.replay ? std::min(work.horizon, work.replay->newest) : work.horizon;
+}
+
 void forget_later(Work& work, Knowledge& known) {
   for (ItemAnswer& answer : known.answers) {
-    if (work.replay && answer.decision && answer.decision->id > work.replay->newest) {
-      answer.decision.reset();
-    }
+    if (answer.decision && answer.decision->id > horizon_of(work)) answer.decision.reset();
     if (answer.decision) work.newest = std::max(work.newest, answer.decision->id);
   }
 }
+
 std::span<const Pass> passes_of(const Work& work, const Knowledge& known) {
   std::span<const Pass> passes = known.passes;  // ascending by id
-  while (work.replay && !passes.empty() && passes.back().id > work.replay->newest) {
+  while (!passes.empty() && passes.back().id > horizon_of(work)) {
     passes = passes.first(passes.size() - 1);
   }
   return passes;

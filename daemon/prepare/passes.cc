@@ -141,6 +141,7 @@ bool make_pass(Work& work, size_t cut, const MadeSummary& summary) {
   ++work.services.prepares.passes;
   work.known_pass = pass->id;
   work.newest = std::max(work.newest, pass->id);
+  work.services.proven.raise(pass->id);
   cover(work, cut, std::move(text), summary, before, history_path(work.session()));
   settle_summaries(work, summary);
   return true;

@@ -146,18 +146,42 @@ void note_partial(Work& work) {
   work.actions.push_back({.what = "needs_full_history"});
 }
 
+Result<void> know_again(Work& work) {
+  const double ratio = work.list.ratio;
+  if (auto known = apply_known(work); !known) return known;
+  calibrate_again(work, ratio);
+  return {};
+}
+
+// What another call decided a moment ago may not be on disk yet. Nothing stands for it before.
+Result<void> prove(Work& work) {
+  Services& services = work.services;
+  if (work.newest <= services.proven.id()) return {};
+  if (!work.degraded) {
+    const auto synced = wait_briefly<void>(services, [&](Completion<void> done) {
+      services.store.sync(durable_change(limits::kStoreWaitMs), std::move(done));
+    });
+    if (synced) {
+      services.proven.raise(work.newest);
+      return {};
+    }
+    work.degrade(synced.error());
+  }
+  work.horizon = services.proven.id();
+  return know_again(work);
+}
+
 // The list with what is known of it, measured.
 Result<void> know_and_count(Work& work) {
   find_room(work);
   if (auto room = context::check_room(work.settings(), work.room); !room) return room;
   if (auto known = apply_known(work); !known) return known;
   calibrate(work);
-  if (!work.replay || replay_holds(work)) return {};
-  work.anew = true;
-  const double ratio = work.list.ratio;
-  if (auto known = apply_known(work); !known) return known;
-  calibrate_again(work, ratio);
-  return {};
+  if (work.replay && !replay_holds(work)) {
+    work.anew = true;
+    if (auto known = know_again(work); !known) return known;
+  }
+  return prove(work);
 }
 
 void decide_items(Work& work) {

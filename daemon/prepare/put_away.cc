@@ -321,6 +321,7 @@ void put_away(Work& work, std::span<const ItemPlan> plans) {
   settle(work, items, [&](const Item& item, EvictionOutcome outcome) {
     count(work.services, outcome, item);
     work.newest = std::max(work.newest, outcome.id);
+    work.services.proven.raise(outcome.id);
     apply(work, item, std::move(outcome.replacement), std::move(outcome.path));
   });
 }

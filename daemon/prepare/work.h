@@ -84,6 +84,8 @@ struct Work {
   uint64_t newest = 0;           // id of the newest decision that stands in it
   std::optional<Replay> replay;  // the list was answered before: what held then holds again
   bool anew = false;             // whatever held then does not do any more
+  // Decisions and passes with a higher id do not count.
+  uint64_t horizon = UINT64_MAX;
   std::vector<Action> actions;
   std::optional<Error> degraded;  // nothing new is decided from here on
   std::optional<SummaryOffer> offer;

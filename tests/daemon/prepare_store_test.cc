@@ -2,7 +2,11 @@
 // the next call is as ever when the disk works again.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cerrno>
+#include <future>
+#include <mutex>
+#include <thread>
 
 #include "schema/sqlite/open.h"
 #include "tests/daemon/speech.h"
@@ -29,7 +33,10 @@ class PrepareStoreTest : public PrepareFixture {
     options.uid = kUid;
     options.gid = kUid;
     options.clock = &clock_;
-    options.sync = [this](int) { return sync_error_.load(); };
+    options.sync = [this](int) {
+      const std::scoped_lock wait(sync_gate_);
+      return sync_error_.load();
+    };
     auto opened = sqlite::open_store(options);
     ASSERT_TRUE(opened) << opened.error().text;
     store_ = *std::move(opened);
@@ -72,7 +79,10 @@ class PrepareStoreTest : public PrepareFixture {
     EXPECT_EQ(messages_of(known), expected);
     const Json unknown = ask(speech, name + "-new", fresh);
     EXPECT_EQ(messages_of(unknown), plain(fresh));
-    for (const Json* reply : {&known, &unknown}) {
+    // What was committed and is not on disk stands for nothing.
+    const Json still = ask(speech, name, list);
+    EXPECT_EQ(messages_of(still), expected);
+    for (const Json* reply : {&known, &unknown, &still}) {
       EXPECT_TRUE(reply->find("actions")->items.empty());
       ASSERT_NE(reply->find("degraded"), nullptr);
       EXPECT_EQ(text_of(*reply->find("degraded"), "name"), "io_error");
@@ -93,6 +103,7 @@ class PrepareStoreTest : public PrepareFixture {
 
   kit::TempDir folder_{"prepare"};
   std::atomic<int> sync_error_ = 0;
+  std::mutex sync_gate_;
 };
 
 TEST_F(PrepareStoreTest, ASyncThatFails) {
@@ -101,6 +112,28 @@ TEST_F(PrepareStoreTest, ASyncThatFails) {
       go_through(speech, replaces, [&] { sync_error_ = EIO; }, [&] { sync_error_ = 0; });
     }
   }
+}
+
+TEST_F(PrepareStoreTest, ADiskThatSaysNothing) {
+  const Speech speech = speeches().front();
+  std::vector<std::string> list = {speech.user("go")};
+  ask(speech, "s", list);
+  for (auto& message : speech.tool("c", kit::prose(100'000))) list.push_back(message);
+  std::unique_lock hold(sync_gate_);
+  auto first = std::async(std::launch::async, [&] { return ask(speech, "s", list); });
+  // Another call that finds what is committed waits for the disk as well.
+  while (store_->usage().evictions == 0) std::this_thread::yield();
+  auto second = std::async(std::launch::async, [&] { return ask(speech, "s", list); });
+  for (auto* answer : {&first, &second}) {
+    const Json reply = answer->get();
+    ASSERT_NE(reply.find("degraded"), nullptr);
+    EXPECT_EQ(text_of(*reply.find("degraded"), "name"), "unavailable");
+    EXPECT_EQ(messages_of(reply), plain(list));
+  }
+  hold.unlock();
+  const Json well = ask(speech, "s", list);
+  EXPECT_EQ(well.find("degraded"), nullptr);
+  EXPECT_EQ(number_of(*well.find("known"), "items"), 1u);
 }
 
 TEST_F(PrepareStoreTest, ADiskThatTakesNothing) {

@@ -181,8 +181,8 @@ TEST_F(SmallDisk, FilledByManyUnitsAtOnce) {
         ++i;
       }
     }
-    // How far it comes depends on when the log is emptied. If never, all is needed twice, beside the
-    // reserve and the low mark, 1/16 of the disk each.
+    // How far it comes depends on when the log is emptied. If never, all is needed twice, beside
+    // the reserve and the low mark, 1/16 of the disk each.
     EXPECT_GE(kept.size(), 8u) << "a third of the disk";
     EXPECT_EQ(writer->health().name, "no_space");
     while (kept.size() > 4) {

@@ -271,5 +271,34 @@ TEST_F(WriterTest, IdleWorkThatFailsIsRolledBack) {
   EXPECT_EQ(ids(db), std::vector<int64_t>{1});
 }
 
+TEST(Locked, AnotherProgramIsWaitedForOnceAndThenRefusedAtOnce) {
+  StoreFolder folder(true);
+  make_database(folder.store());
+  Writer::Options options;
+  options.path = folder.store();
+  auto writer = start_writer(options);
+  ASSERT_TRUE(put(*writer, 1, "a").result);
+  std::atomic<int> idle_steps = 0;
+  Database other = open_database(folder.store());
+  ASSERT_TRUE(other.exec("BEGIN EXCLUSIVE"));
+  writer->add_idle("test", [&](Database&, ChangeSet&) -> Result<bool> {
+    ++idle_steps;
+    return false;
+  });
+  std::vector<std::future<Answer>> answers;
+  for (int64_t id = 2; id < 50; ++id) {
+    answers.push_back(submit(*writer, insert_unit(id, "b", Durability::durable)));
+  }
+  for (auto& answer : answers) EXPECT_EQ(answer.get().result.error().code, Code::busy);
+  EXPECT_FALSE(writer->health().writable);
+  EXPECT_EQ(writer->health().name, "busy");
+  EXPECT_EQ(idle_steps, 0);
+  ASSERT_TRUE(other.exec("COMMIT"));
+  EXPECT_TRUE(put(*writer, 2, "b").result);
+  EXPECT_TRUE(writer->health().writable);
+  EXPECT_EQ(ids(other), (std::vector<int64_t>{1, 2}));
+  while (idle_steps == 0) std::this_thread::yield();  // its turn comes after a change
+}
+
 }  // namespace
 }  // namespace ebla::sqlite::test
