@@ -38,6 +38,8 @@ Result<void> check_window(uint64_t window);
 Result<void> check_room(const Settings& settings, const Room& room);
 bool fits(const WorkingList& list, const Room& room);
 
+// What a notice with its preview usually costs, in tokens; a smaller result at most half.
+inline constexpr uint64_t kUsualNoticeTokens = 260;
 // One item to put away.
 struct ItemPlan {
   size_t message = 0;  // index within WorkingList::messages, or pins

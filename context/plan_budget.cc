@@ -73,6 +73,18 @@ bool goes_before(const Candidate& a, const Candidate& b) {
   return std::pair(a.message, a.part) < std::pair(b.message, b.part);
 }
 
+// Many small results: notices would not make the list fit, lines that only name the file do.
+void shorten_to_lines(const WorkingList& list, const Room& room, std::vector<ItemPlan>& plans) {
+  double total = static_cast<double>(list.counted());
+  for (const ItemPlan& plan : plans) {
+    const uint64_t tokens = list.messages[plan.message].parts[plan.part].tokens;
+    const uint64_t cost = std::min(tokens / 2, kUsualNoticeTokens);
+    total -= static_cast<double>(tokens - cost) * list.ratio;
+  }
+  if (room.usable == 0 || total <= static_cast<double>(room.usable)) return;
+  for (ItemPlan& plan : plans) plan.kind = ArtifactKind::old_result;
+}
+
 }  // namespace
 
 std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room,
@@ -96,6 +108,7 @@ std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room
         {each.message, each.part, ArtifactKind::tool_result, "", "turn_budget", true, false});
     whole -= static_cast<double>(each.tokens) * list.ratio;
   }
+  shorten_to_lines(list, room, plans);
   return plans;
 }
 

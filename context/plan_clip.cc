@@ -74,11 +74,19 @@ std::vector<ItemPlan> plan_clip(const WorkingList& list, uint64_t target) {
     return a.turn != b.turn ? a.turn < b.turn : a.tokens > b.tokens;
   });
   auto total = static_cast<double>(list.counted());
+  // What notices would leave of it: if that is too much, lines that only name the files are made.
+  double noticed = total;
+  for (const Candidate& each : candidates) {
+    noticed -= static_cast<double>(each.tokens - std::min(each.tokens / 2, kUsualNoticeTokens)) *
+               list.ratio;
+  }
+  const bool lines = noticed > static_cast<double>(target);
   std::vector<ItemPlan> plans;
   for (Candidate& each : candidates) {
     if (total <= static_cast<double>(target)) break;
     const uint64_t cost = std::min(each.tokens / 2, each.turn == 1 ? kReaderTokens : kNoticeTokens);
     total -= static_cast<double>(each.tokens - cost) * list.ratio;
+    if (lines && each.turn == 0) each.plan.kind = ArtifactKind::old_result;
     plans.push_back(std::move(each.plan));
   }
   return plans;

@@ -297,5 +297,21 @@ TEST_F(PrepareItemTest, ReportsOfUseReachNoFurtherThanTheyShould) {
   EXPECT_EQ(tokens_of(in("third", ""), "before"), counted);
 }
 
+TEST_F(PrepareItemTest, ManySmallResultsBecomeLinesWhereNoticesWouldNotFit) {
+  std::vector<std::string> calls;
+  std::vector<std::string> results;
+  for (int n = 0; n < 200; ++n) {
+    const std::string id = fmt::format("k{:03}", n);
+    calls.push_back(tool_use(id, "sh", fmt::format(R"({{"c":"{}"}})", id)));
+    results.push_back(tool_result(id, fmt::format("{} {}", n, kit::numbered_rows(900))));
+  }
+  const std::vector<std::string> list = {user("go"), blocks("assistant", calls),
+                                         blocks("user", results)};
+  const Json reply = prepare(list, R"(,"window":20000)");
+  EXPECT_TRUE(flag_of(reply, "fits")) << to_json(*reply.find("tokens"));
+  EXPECT_EQ(file(text_of(reply.find("actions")->items.at(0), "path")).substr(0, 2), "0 ");
+  EXPECT_TRUE(prepare(list, R"(,"window":20000)").find("actions")->items.empty());
+}
+
 }  // namespace
 }  // namespace ebla::daemon
