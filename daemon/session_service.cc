@@ -57,14 +57,16 @@ Result<Session> find_session(const MethodCall& call, std::string_view name, Acce
   return admitted(call, name, access, *std::move(found));
 }
 
-Result<Session> session_or_trouble(const MethodCall& call, std::optional<Error>& trouble) {
+Result<Session> session_or_trouble(const MethodCall& call, bool create,
+                                   std::optional<Error>& trouble) {
   const std::string name = session_name(call);
   if (auto fits = check_key(name); !fits) return std::unexpected(fits.error());
   Services& services = call.services();
   auto found = services.store.find_session(call.uid(), name);
   if (found) return admitted(call, name, Access::write, *std::move(found));
   Error error = std::move(found.error());
-  if (error.code == Code::unknown_session) {
+  const bool known = error.code != Code::unknown_session;
+  if (!known && create) {
     auto opened = wait_briefly<SessionOutcome>(services, [&](Completion<SessionOutcome> done) {
       services.store.open_session(session_plan(call, name, name),
                                   durable_change(limits::kStoreWaitMs), std::move(done));
@@ -72,7 +74,7 @@ Result<Session> session_or_trouble(const MethodCall& call, std::optional<Error>&
     if (opened) return std::move(opened->session);
     error = std::move(opened.error());
   }
-  trouble = std::move(error);
+  if (known || create) trouble = std::move(error);
   Session unstored;
   unstored.id = name;
   unstored.key = name;

@@ -27,10 +27,12 @@ Result<Session> find_session(const MethodCall& call, std::string_view name, Acce
 using WithSession = std::move_only_function<void(MethodCall, Session)>;
 void with_session(MethodCall call, Access access, WithSession then);
 
-// The session that the call names, made when it is missing, for a call that must not fail for the
-// store's sake: on a thread that may wait, and no longer than store_patience(). An error of the
-// store goes to `trouble`; what comes back then has no serial and no tree. Errors: of the caller.
-Result<Session> session_or_trouble(const MethodCall& call, std::optional<Error>& trouble);
+// The session that the call names, made when it is missing if `create`, for a call that must not
+// fail for the store's sake: on a thread that may wait, and no longer than store_patience(). An
+// error of the store goes to `trouble`; what comes back then, or without `create`, has no serial
+// and no tree. Errors: of the caller.
+Result<Session> session_or_trouble(const MethodCall& call, bool create,
+                                   std::optional<Error>& trouble);
 
 // What a new session of this name is asked for.
 SessionPlan session_plan(const MethodCall& call, std::string_view key, std::string_view label);

@@ -118,7 +118,8 @@ Result<context::Settings> effective_settings(Preparation& preparation) {
 
 Result<void> read(Preparation& preparation) {
   if (preparation.call.services().stopping) return std::unexpected(stopping());
-  auto session = session_or_trouble(preparation.call, preparation.asked.trouble);
+  auto session = session_or_trouble(preparation.call, !preparation.asked.request.dry_run,
+                                    preparation.asked.trouble);
   if (!session) return std::unexpected(session.error());
   preparation.asked.session = *std::move(session);
   auto body = read_body(preparation.call, preparation.asked.request.body_name);

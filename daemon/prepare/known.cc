@@ -121,6 +121,10 @@ Knowledge ask(Work& work, std::span<const context::ListItem> items) {
   known.answers.resize(items.size());
   if (work.session().serial == 0) return known;
   const SessionId tree = work.session().tree;
+  if (tree == 0) {  // a session that is not stored: nothing was decided for it
+    known.answers.resize(items.size());
+    return known;
+  }
   auto answers = work.services.store.find_items(tree, context::item_queries(items));
   auto passes = work.services.store.passes(tree, 0);
   if (answers && passes) {

@@ -313,5 +313,15 @@ TEST_F(PrepareItemTest, ManySmallResultsBecomeLinesWhereNoticesWouldNotFit) {
   EXPECT_TRUE(prepare(list, R"(,"window":20000)").find("actions")->items.empty());
 }
 
+TEST_F(PrepareItemTest, ADryRunMakesNoSession) {
+  const std::string params =
+      fmt::format(R"({{"session":"new","window":128000,"messages":{},"dry_run":true}})",
+                  list_of(turn_of(2, 90'000, false)));
+  const Json plan = must("prepare", params);
+  EXPECT_EQ(count_of(plan, "tool_result"), 2u) << to_json(plan);
+  EXPECT_EQ(plan.find("degraded"), nullptr);
+  EXPECT_TRUE(must("session.list", "{}").find("sessions")->items.empty());
+}
+
 }  // namespace
 }  // namespace ebla::daemon
