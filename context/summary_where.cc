@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "context/texts.h"
 #include "context/tokens.h"
 #include "schema/base/limits.h"
+#include "schema/base/number.h"
 
 namespace ebla::context {
 namespace {
@@ -39,23 +39,15 @@ struct Range {
   std::string text;
 };
 
-std::optional<uint64_t> number_at(std::string_view& text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return value;
-}
-
 // "12-34: text" behind `start`.
 std::optional<Range> range_of(std::string_view line, std::string_view start) {
   if (!line.starts_with(start)) return std::nullopt;
   line.remove_prefix(start.size());
   Range range;
-  const std::optional<uint64_t> first = number_at(line);
+  const std::optional<uint64_t> first = take_number(line);
   if (!first || !line.starts_with('-')) return std::nullopt;
   line.remove_prefix(1);
-  const std::optional<uint64_t> last = number_at(line);
+  const std::optional<uint64_t> last = take_number(line);
   if (!last || !line.starts_with(": ")) return std::nullopt;
   return Range{*first, *last, std::string(line.substr(2))};
 }
@@ -190,7 +182,7 @@ class Where {
 
   static uint64_t count_of(std::string_view text, std::string_view many_end) {
     if (many_end.empty() || !text.ends_with(many_end)) return 1;
-    const std::optional<uint64_t> number = number_at(text);
+    const std::optional<uint64_t> number = take_number(text);
     return number && text == many_end ? *number : 1;
   }
 

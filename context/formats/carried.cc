@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "context/formats/pairs.h"
 #include "context/quote.h"
 #include "context/texts.h"
 
@@ -21,8 +22,7 @@ std::string which_call(const Part& result, const Part* answered) {
 }
 
 bool holds(const Part& result, const Part& part) {
-  return part.kind != PartKind::tool_result && part.span.begin >= result.span.begin &&
-         part.span.end <= result.span.end;
+  return part.kind != PartKind::tool_result && stands_within(part, result);
 }
 
 }  // namespace

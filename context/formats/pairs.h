@@ -32,6 +32,11 @@ Pairing pair_calls(const Conversation& conversation);
 // An item of its own, as some formats have it.
 bool only_reasoning(const Message& message);
 
+// A part among the blocks of a result, as media are.
+inline bool stands_within(const Part& part, const Part& result) {
+  return part.span.begin >= result.span.begin && part.span.end <= result.span.end;
+}
+
 // Gives results the tool name of their call where the format does not tell it.
 void name_results(Conversation& conversation);
 

@@ -19,10 +19,6 @@ namespace {
 constexpr uint64_t kMessageFrame = 4;
 constexpr uint64_t kCallFrame = 8;
 
-bool within(Span inner, Span outer) {
-  return inner.begin >= outer.begin && inner.end <= outer.end;
-}
-
 }  // namespace
 
 JsonValue text_token(const JsonValue& block) {
@@ -224,10 +220,10 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
 void PartReader::finish(Message& message) {
   // Some formats carry results in messages of the user.
   if (message.role == Role::user && !message.parts.empty()) {
-    Span last;
-    const bool only_results = std::ranges::all_of(message.parts, [&last](const Part& part) {
-      if (part.kind == PartKind::tool_result) last = part.span;
-      return part.kind == PartKind::tool_result || (!last.empty() && within(part.span, last));
+    const Part* result = nullptr;
+    const bool only_results = std::ranges::all_of(message.parts, [&result](const Part& part) {
+      if (part.kind == PartKind::tool_result) result = &part;
+      return result != nullptr && stands_within(part, *result);
     });
     if (only_results) message.role = Role::tool;
   }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "context/windows.h"
 #include "daemon/prepare/facts.h"
+#include "schema/base/number.h"
 
 namespace ebla::daemon {
 namespace {
@@ -26,15 +26,6 @@ struct Revision {
   uint64_t raw = 0;   // tokens
   uint64_t pass = 0;  // id of the pass in front of it; 0: none
 };
-
-// A whole number at the front, taken off.
-std::optional<uint64_t> take_number(std::string_view& text) {
-  uint64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return number;
-}
 
 std::optional<Revision> parse_revision(std::string_view text) {
   if (!text.starts_with(kRevisionPrefix)) return std::nullopt;

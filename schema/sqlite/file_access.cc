@@ -42,6 +42,16 @@ Error is_folder(Ino ino) {
   return {Code::is_directory, fmt::format("node {} is a directory", ino)};
 }
 
+// The row of a node that is no folder; the statement stays on it.
+Result<FileRow> file_row(Statement& row, Ino ino) {
+  auto found = row.step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return std::unexpected(no_such_node(ino));
+  const FileRow file = to_file_row(row);
+  if (file.kind == NodeKind::directory) return std::unexpected(is_folder(ino));
+  return file;
+}
+
 // The nearest data or hole, of what the layers say and of what lies below them.
 Result<uint64_t> seek_in(Database& db, const FileRow& file, const Overlay::Outline& outline,
                          uint64_t offset, SeekTo to) {
@@ -87,11 +97,9 @@ Result<size_t> SqliteStore::read_row(Ino ino, uint64_t offset, std::span<char> o
     // The statement stays open: node and chunks are read in one state of the database.
     auto row = query(**reader, kFileRow, ino);
     if (!row) return std::unexpected(std::move(row.error()));
-    auto found = row->step();
+    auto found = file_row(*row, ino);
     if (!found) return std::unexpected(std::move(found.error()));
-    if (!*found) return std::unexpected(no_such_node(ino));
-    const FileRow file = to_file_row(*row);
-    if (file.kind == NodeKind::directory) return std::unexpected(is_folder(ino));
+    const FileRow& file = *found;
     if (file.kind != NodeKind::file || offset >= file.size) return size_t{0};
     count = static_cast<size_t>(std::min<uint64_t>(out.size(), file.size - offset));
     const auto read_bytes = file.history ? read_history
@@ -124,11 +132,9 @@ Result<uint64_t> SqliteStore::seek(Ino ino, uint64_t offset, SeekTo to) {
   if (!reader) return std::unexpected(std::move(reader.error()));
   auto row = query(**reader, kFileRow, ino);
   if (!row) return std::unexpected(std::move(row.error()));
-  auto found = row->step();
+  auto found = file_row(*row, ino);
   if (!found) return std::unexpected(std::move(found.error()));
-  if (!*found) return std::unexpected(no_such_node(ino));
-  const FileRow file = to_file_row(*row);
-  if (file.kind == NodeKind::directory) return std::unexpected(is_folder(ino));
+  const FileRow& file = *found;
   if (file.kind != NodeKind::file) {
     return fail(Code::invalid_params, fmt::format("node {} is no file: it holds no bytes", ino));
   }

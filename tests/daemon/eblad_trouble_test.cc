@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/daemon/eblad_fixture.h"
+#include "tests/kit/private_mounts.h"
 
 namespace ebla::daemon {
 namespace {
@@ -16,9 +17,7 @@ using EbladTroubleTest = EbladFixture;
 
 TEST_F(EbladTroubleTest, AFullDiskRefusesGrowthAndRecovers) {
   EBLA_NEED_ROOT();
-  // Mounts of this process alone: they go when it ends, whatever happens.
-  ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
-  ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  ASSERT_TRUE(kit::keep_mounts_private());
   const std::string disk = folder_ / "disk";
   ASSERT_EQ(::mkdir(disk.c_str(), 0700), 0);
   ASSERT_EQ(::mount("none", disk.c_str(), "tmpfs", 0, "size=64m"), 0);

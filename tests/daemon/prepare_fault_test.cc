@@ -15,6 +15,7 @@
 
 #include "tests/daemon/eblad_fixture.h"
 #include "tests/daemon/speech.h"
+#include "tests/kit/private_mounts.h"
 
 namespace ebla::daemon {
 namespace {
@@ -161,9 +162,7 @@ TEST_F(PrepareFaultTest, AnotherProgramHoldsTheLock) {
 
 TEST_F(PrepareFaultTest, ADiskThatIsFull) {
   EBLA_NEED_ROOT();
-  // Mounts of this process alone: they go when it ends, whatever happens.
-  ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
-  ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  ASSERT_TRUE(kit::keep_mounts_private());
   const std::string disk = folder_ / "disk";
   ASSERT_EQ(::mkdir(disk.c_str(), 0700), 0);
   ASSERT_EQ(::mount("none", disk.c_str(), "tmpfs", 0, "size=64m"), 0);

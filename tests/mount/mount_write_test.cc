@@ -20,6 +20,7 @@
 #include "schema/sqlite/open.h"
 #include "tests/kit/check_store.h"
 #include "tests/kit/mounted_child.h"
+#include "tests/kit/private_mounts.h"
 #include "tests/kit/real_texts.h"
 #include "tests/kit/shell.h"
 
@@ -43,13 +44,6 @@ MountedChild::Plan on_disk(const std::string& store, const std::string& folder) 
   return plan;
 }
 
-// Mounts of this process and its children alone: they go when it ends, however that comes.
-void keep_mounts_private() {
-  static const bool done = ::unshare(CLONE_NEWNS) == 0 &&
-                           ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  ASSERT_TRUE(done);
-}
-
 uint64_t kill_rounds() {
   const char* text = std::getenv("EBLA_KILL_ROUNDS");
   return text == nullptr ? 6 : std::strtoull(text, nullptr, 10);
@@ -68,7 +62,7 @@ bool write_safely(const std::string& folder, const std::string& name, const std:
 
 TEST(MountWrite, WhatWasSyncedOutlivesAKill) {
   EBLA_NEED_FUSE();
-  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
+  ASSERT_TRUE(kit::keep_mounts_private());
   const TempDir dir("write");
   const std::string store = dir / "store";
   const std::string folder = dir / "m";
@@ -114,7 +108,7 @@ TEST(MountWrite, WhatWasSyncedOutlivesAKill) {
 
 TEST(MountWrite, ARestartChangesNothing) {
   EBLA_NEED_FUSE();
-  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
+  ASSERT_TRUE(kit::keep_mounts_private());
   const TempDir dir("write");
   const std::string folder = dir / "m";
   const std::string list = "cd '" + folder +
@@ -141,7 +135,7 @@ TEST(MountWrite, ARestartChangesNothing) {
 // What is written into a hole is not counted before the file is committed.
 TEST(MountWrite, BlocksAreTrueAfterAClose) {
   EBLA_NEED_FUSE();
-  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
+  ASSERT_TRUE(kit::keep_mounts_private());
   const TempDir dir("write");
   const std::string file = dir / "m/f";
   MountedChild child(on_disk(dir / "store", dir / "m"));
@@ -163,7 +157,7 @@ TEST(MountWrite, BlocksAreTrueAfterAClose) {
 // A file that is unlinked while it is open when the daemon is killed is nobody's afterwards.
 TEST(MountWrite, AnOpenFileWithoutANameGoesAtTheNextStart) {
   EBLA_NEED_FUSE();
-  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
+  ASSERT_TRUE(kit::keep_mounts_private());
   const TempDir dir("write");
   const std::string folder = dir / "m";
   {
@@ -188,7 +182,7 @@ TEST(MountWrite, AnOpenFileWithoutANameGoesAtTheNextStart) {
 // The one that fills the disk gets the error; everybody else goes on, and room that is made counts.
 TEST(MountWrite, AFullDiskRefusesGrowthAlone) {
   EBLA_NEED_FUSE();
-  ASSERT_NO_FATAL_FAILURE(keep_mounts_private());
+  ASSERT_TRUE(kit::keep_mounts_private());
   const TempDir dir("write");
   const std::string disk = dir / "disk";
   const std::string folder = dir / "m";
