@@ -33,6 +33,11 @@ bool is_path_name(std::string_view argument) {
   return one_of(argument, kPathNames);
 }
 
+bool may_name_path(std::string_view arguments) {
+  return std::ranges::any_of(kPathNames,
+                             [&](std::string_view name) { return arguments.contains(name); });
+}
+
 std::string named_path(std::span<const StringArgument> arguments) {
   for (std::string_view name : kPathNames) {
     const auto found = std::ranges::find(arguments, name, &StringArgument::name);

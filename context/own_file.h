@@ -15,6 +15,8 @@ namespace ebla::context {
 
 // Whether tools call the path of a file so.
 bool is_path_name(std::string_view argument);
+// False: no argument of this call, unread, is called so.
+bool may_name_path(std::string_view arguments);
 // The path that a call names, as it names it; "": none.
 std::string named_path(std::span<const StringArgument> arguments);
 

@@ -8,6 +8,7 @@
 #include "daemon/methods/params.h"
 #include "daemon/prepare/history_section.h"
 #include "daemon/prepare/known.h"
+#include "daemon/prepare/repair.h"
 #include "daemon/session_service.h"
 #include "daemon/wait_for.h"
 
@@ -72,6 +73,7 @@ Result<size_t> append_all(Append& append) {
   work.sent = std::move(list->list);
   work.format = list->format;
   work.whole = true;
+  repair(work);
   if (auto known = apply_known(work); !known) return std::unexpected(known.error());
   if (work.degraded) return std::unexpected(*work.degraded);
   Result<size_t> appended = fail(Code::conflict, "");

@@ -13,7 +13,6 @@
 #include "context/own_file.h"
 #include "context/part_text.h"
 #include "context/tokens.h"
-#include "daemon/prepare/repair.h"
 #include "daemon/prepare/replay.h"
 #include "daemon/prepare/stored_text.h"
 #include "daemon/tree_paths.h"
@@ -82,23 +81,13 @@ bool own_reader(const Work& work, const Part& result, const Part* call,
   // A small result needs no exemption.
   if (call == nullptr || result.facts.tokens <= limits::kOldResultTokens) return false;
   // Most calls name no path: they need not be read.
-  if (!call->arguments.of(work.body()).contains("path")) return false;
+  if (!context::may_name_path(call->arguments.of(work.body()))) return false;
   for (const context::StringArgument& argument : context::string_arguments(work.body(), *call)) {
     if (!context::is_path_name(argument.name)) continue;
     if (!aliases) aliases = work.services.store.path_aliases().value_or(std::vector<PathAlias>());
     if (lies_in_tree(work.services, argument.text, work.session(), *aliases)) return true;
   }
   return false;
-}
-
-Result<void> check_indexes(const Work& work) {
-  const size_t messages = work.sent.conversation->messages.size();
-  for (const size_t index : work.request().pinned) {
-    if (index < messages) continue;
-    return fail(Code::invalid_params,
-                fmt::format("pinned: {} is no index of a list of {} messages", index, messages));
-  }
-  return {};
 }
 
 // The caller's pins as indexes of the repaired list.
@@ -120,13 +109,8 @@ Knowledge ask(Work& work, std::span<const context::ListItem> items) {
   Knowledge known;
   known.answers.resize(items.size());
   if (work.session().serial == 0) return known;
-  const SessionId tree = work.session().tree;
-  if (tree == 0) {  // a session that is not stored: nothing was decided for it
-    known.answers.resize(items.size());
-    return known;
-  }
-  auto answers = work.services.store.find_items(tree, context::item_queries(items));
-  auto passes = work.services.store.passes(tree, 0);
+  auto answers = find_items(work, context::item_queries(items));
+  auto passes = work.services.store.passes(work.session().tree, 0);
   if (answers && passes) {
     known.answers = *std::move(answers);
     known.passes = *std::move(passes);
@@ -185,12 +169,12 @@ void recount_call(const Work& work, context::WorkingMessage& message, size_t par
   context::count_part(message, working, standing_tokens(work, call, working));
 }
 
+Result<std::vector<ItemAnswer>> find_items(const Work& work, std::span<const ItemQuery> queries) {
+  if (work.session().serial == 0) return std::vector<ItemAnswer>(queries.size());
+  return work.services.store.find_items(work.session().tree, queries);
+}
+
 Result<void> apply_known(Work& work) {
-  // It may be the second time in one call.
-  work.actions.clear();
-  work.known_messages = work.known_pass = work.newest = 0;
-  if (auto fits = check_indexes(work); !fits) return fits;
-  repair(work);
   const context::Conversation& conversation = *work.current.conversation;
   const auto items = context::list_items(
       conversation, [&](const Part& call) { return measured_arguments(work.body(), call); });

@@ -1,14 +1,18 @@
-// Known decisions: asked of the store, applied to the list. First repaired, so that what is found
-// does not depend on whether the client keeps our repairs.
+// Known decisions: asked of the store, applied to the list.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "daemon/prepare/work.h"
 
 namespace ebla::daemon {
 
-// Fills `current`, `draft` and `list`; takes `sent` and `format`. invalid_params: pins that are out
-// of range. A store that cannot be read degrades the work; the list is then the client's own.
+// Fills `list`; takes what `repair` leaves. A store that cannot be read degrades the work; the list
+// is then the client's own.
 Result<void> apply_known(Work& work);
+// One answer each; empty ones where the session is not stored, so that nothing was decided in it.
+Result<std::vector<ItemAnswer>> find_items(const Work& work, std::span<const ItemQuery> queries);
 
 // A call with arguments replaced, counted as it will be when the client sends it back: two clients
 // of which one keeps its list and one replaces it count the same.

@@ -8,6 +8,7 @@
 #include <future>
 #include <utility>
 
+#include "context/formats/pairs.h"
 #include "context/marks.h"
 #include "context/plan.h"
 #include "context/turns.h"
@@ -15,6 +16,7 @@
 #include "daemon/prepare/known.h"
 #include "daemon/prepare/late_pass.h"
 #include "daemon/prepare/put_away.h"
+#include "daemon/prepare/repair.h"
 #include "daemon/prepare/replay.h"
 #include "daemon/wait_for.h"
 
@@ -26,16 +28,12 @@ using context::Part;
 using context::PartKind;
 using context::WorkingMessage;
 
-bool within(const context::Span& inner, const context::Span& outer) {
-  return inner.begin >= outer.begin && inner.end <= outer.end;
-}
-
 // One result, and the media among its blocks.
 void plan_result(const WorkingMessage& message, size_t index, size_t part,
                  std::vector<ItemPlan>& plans) {
   const auto& parts = message.message->parts;
   for (size_t p = part; p < parts.size(); ++p) {
-    if (p > part && !within(parts[p].span, parts[part].span)) break;
+    if (p > part && !context::stands_within(parts[p], parts[part])) break;
     const bool media = p > part && !parts[p].data.empty();
     if ((p > part && !media) || message.parts[p].replaced || message.parts[p].kept) continue;
     if (p == part && parts[p].texts.empty()) continue;
@@ -148,6 +146,7 @@ void note_partial(Work& work) {
 
 Result<void> know_again(Work& work) {
   const double ratio = work.list.ratio;
+  work.known_messages = work.known_pass = work.newest = 0;
   if (auto known = apply_known(work); !known) return known;
   calibrate_again(work, ratio);
   return {};
@@ -171,10 +170,22 @@ Result<void> prove(Work& work) {
   return know_again(work);
 }
 
+Result<void> check_indexes(const Work& work) {
+  const size_t messages = work.sent.conversation->messages.size();
+  for (const size_t index : work.request().pinned) {
+    if (index < messages) continue;
+    return fail(Code::invalid_params,
+                fmt::format("pinned: {} is no index of a list of {} messages", index, messages));
+  }
+  return {};
+}
+
 // The list with what is known of it, measured.
 Result<void> know_and_count(Work& work) {
   find_room(work);
   if (auto room = context::check_room(work.settings(), work.room); !room) return room;
+  if (auto fits = check_indexes(work); !fits) return fits;
+  repair(work);
   if (auto known = apply_known(work); !known) return known;
   calibrate(work);
   if (work.replay && !replay_holds(work)) {

@@ -6,6 +6,7 @@
 #include "context/plan.h"
 #include "context/tokens.h"
 #include "context/turns.h"
+#include "daemon/prepare/known.h"
 #include "daemon/prepare/put_away.h"
 #include "schema/base/limits.h"
 
@@ -82,7 +83,7 @@ void apply_known_strays(Work& work, context::WorkingList& list) {
     }
   }
   if (queries.empty()) return;
-  const auto answers = work.services.store.find_items(work.session().tree, queries);
+  const auto answers = find_items(work, queries);
   if (!answers) return work.degrade(answers.error());
   for (size_t i = 0; i < strays.size(); ++i) {
     const auto& [message, p] = strays[i];
@@ -92,7 +93,6 @@ void apply_known_strays(Work& work, context::WorkingList& list) {
     if (part.replaced || part.kept || !answer.decision) continue;
     const std::string& text = answer.decision->replacement;
     context::replace_part(*message, p, text, answer.decision->path, context::estimate_tokens(text));
-    ++work.known_items;
   }
 }
 

@@ -320,7 +320,31 @@ TEST_F(PrepareItemTest, ADryRunMakesNoSession) {
   const Json plan = must("prepare", params);
   EXPECT_EQ(count_of(plan, "tool_result"), 2u) << to_json(plan);
   EXPECT_EQ(plan.find("degraded"), nullptr);
+  // A result without its call is looked up like any other.
+  const Json stray =
+      must("prepare", R"({"session":"new","dry_run":true,"messages":)" +
+                          list_of({user("go"), assistant("yes"),
+                                   blocks("user", {tool_result("x", kit::prose(5'000))})}) +
+                          "}");
+  EXPECT_EQ(stray.find("degraded"), nullptr) << to_json(stray);
+  EXPECT_EQ(count_of(stray, "repair"), 1u);
   EXPECT_TRUE(must("session.list", "{}").find("sessions")->items.empty());
+}
+
+// Whatever its tool calls the argument that names the path.
+TEST_F(PrepareItemTest, WhatWasReadInTheTreeIsNotPutAwayAgain) {
+  for (const std::string name : {"path", "filename", "target_file", "uri"}) {
+    const std::string text = name + kit::numbered_rows(90'000);
+    const auto read = [&](std::string_view path) {
+      const std::string arguments = fmt::format(R"({{"{}":"{}"}})", name, path);
+      return prepare({user("go"), blocks("assistant", {tool_use(name, "my_reader", arguments)}),
+                      blocks("user", {tool_result(name, text)})});
+    };
+    const Json in_tree = read("/large_tool_results/x");
+    EXPECT_TRUE(in_tree.find("actions")->items.empty()) << name;
+    EXPECT_EQ(number_of(*in_tree.find("known"), "items"), 0u) << name;
+    EXPECT_EQ(count_of(read("/somewhere/else"), "tool_result"), 1u) << name;
+  }
 }
 
 }  // namespace
