@@ -7,9 +7,9 @@
 #include <chrono>
 
 #include "context/formats/format.h"
-#include "context/part_text.h"
-#include "context/quote.h"
-#include "context/roles.h"
+#include "context/list/part_text.h"
+#include "context/list/roles.h"
+#include "context/text/quote.h"
 #include "context/texts.h"
 
 namespace ebla::context {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "context/summary.h"
-#include "context/working_list.h"
+#include "context/list/working_list.h"
+#include "context/summary/summary.h"
 
 namespace ebla::context {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "context/scan.h"
+#include "context/item/scan.h"
 #include "context/texts.h"
 #include "schema/base/json.h"
 

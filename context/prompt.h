@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "context/doors.h"
+#include "context/item/doors.h"
 
 namespace ebla::context {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <optional>
 
-#include "context/ascii.h"
+#include "context/text/ascii.h"
 
 namespace ebla::context {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "context/size_rule.h"
+#include "context/item/size_rule.h"
 #include "context/texts.h"
 #include "context/tool_texts.h"
 #include "daemon/agent_tools.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "context/scan.h"
+#include "context/item/scan.h"
 #include "daemon/content_source.h"
 #include "schema/model.h"
 #include "schema/store.h"

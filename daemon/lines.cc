@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "context/scan.h"
+#include "context/item/scan.h"
 #include "schema/base/utf8.h"
 
 namespace ebla::daemon {

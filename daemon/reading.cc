@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "context/scan.h"
+#include "context/item/scan.h"
 #include "daemon/file_type.h"
 #include "daemon/session_service.h"
 #include "schema/base/utf8.h"

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "context/evict.h"
-#include "context/names.h"
+#include "context/item/evict.h"
+#include "context/item/names.h"
 #include "daemon/wait_for.h"
 #include "schema/path.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "context/doors.h"
+#include "context/item/doors.h"
 #include "context/settings.h"
 #include "daemon/services.h"
 #include "schema/model.h"

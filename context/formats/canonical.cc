@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "context/identity.h"
+#include "context/list/identity.h"
 #include "schema/base/json_text.h"
 
 namespace ebla::context {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "context/formats/pairs.h"
-#include "context/quote.h"
+#include "context/text/quote.h"
 #include "context/texts.h"
 
 namespace ebla::context {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "context/conversation.h"
+#include "context/list/conversation.h"
 #include "schema/base/result.h"
 
 namespace ebla::context {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "context/conversation.h"
+#include "context/list/conversation.h"
 #include "schema/base/result.h"
 
 namespace ebla::context {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "context/conversation.h"
+#include "context/list/conversation.h"
 
 namespace ebla::context {
 

@@ -8,8 +8,8 @@
 #include "context/formats/media.h"
 #include "context/formats/pairs.h"
 #include "context/formats/shapes.h"
-#include "context/identity.h"
-#include "context/tokens.h"
+#include "context/list/identity.h"
+#include "context/text/tokens.h"
 #include "schema/base/limits.h"
 
 namespace ebla::context {

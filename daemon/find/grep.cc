@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "context/size_rule.h"
+#include "context/item/size_rule.h"
 #include "schema/base/json.h"
 
 namespace ebla::daemon {

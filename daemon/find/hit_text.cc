@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "context/clusters.h"
+#include "context/text/clusters.h"
 #include "schema/base/limits.h"
 #include "schema/base/utf8.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "context/size_rule.h"
+#include "context/item/size_rule.h"
 #include "schema/base/limits.h"
 
 namespace ebla::daemon {

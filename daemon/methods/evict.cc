@@ -1,4 +1,4 @@
-#include "context/evict.h"
+#include "context/item/evict.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "context/plan.h"
+#include "context/plan/plan.h"
 #include "context/prompt.h"
 #include "daemon/methods/methods.h"
 #include "daemon/methods/params.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "context/tokens.h"
+#include "context/text/tokens.h"
 #include "daemon/prepare/facts.h"
 #include "daemon/prepare/summaries.h"
 

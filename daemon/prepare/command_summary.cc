@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "context/summary.h"
-#include "context/tokens.h"
+#include "context/summary/summary.h"
+#include "context/text/tokens.h"
 #include "daemon/prepare/breaker.h"
 #include "daemon/prepare/summaries.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "context/history.h"
-#include "context/working_list.h"
+#include "context/list/working_list.h"
 #include "daemon/services.h"
 #include "schema/store.h"
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "context/identity.h"
-#include "context/known.h"
-#include "context/own_file.h"
-#include "context/part_text.h"
-#include "context/tokens.h"
+#include "context/list/identity.h"
+#include "context/list/known.h"
+#include "context/list/own_file.h"
+#include "context/list/part_text.h"
+#include "context/text/tokens.h"
 #include "daemon/prepare/replay.h"
 #include "daemon/prepare/stored_text.h"
 #include "daemon/tree_paths.h"

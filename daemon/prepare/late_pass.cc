@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "context/plan.h"
+#include "context/plan/plan.h"
 #include "daemon/prepare/facts.h"
 #include "daemon/prepare/passes.h"
 #include "daemon/prepare/put_away.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "context/conversation.h"
+#include "context/list/conversation.h"
 
 namespace ebla::daemon {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "context/history.h"
-#include "context/tokens.h"
+#include "context/text/tokens.h"
 #include "daemon/prepare/history_section.h"
 #include "daemon/prepare/put_away.h"
 #include "daemon/session_service.h"

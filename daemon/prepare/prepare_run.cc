@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "context/formats/pairs.h"
-#include "context/marks.h"
-#include "context/plan.h"
-#include "context/turns.h"
+#include "context/list/marks.h"
+#include "context/list/turns.h"
+#include "context/plan/plan.h"
 #include "daemon/prepare/calibration.h"
 #include "daemon/prepare/known.h"
 #include "daemon/prepare/late_pass.h"

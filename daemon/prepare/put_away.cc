@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "context/evict.h"
-#include "context/marks.h"
-#include "context/names.h"
-#include "context/own_file.h"
-#include "context/tokens.h"
+#include "context/item/evict.h"
+#include "context/item/names.h"
+#include "context/list/marks.h"
+#include "context/list/own_file.h"
+#include "context/text/tokens.h"
 #include "daemon/content_intake.h"
 #include "daemon/prepare/known.h"
 #include "daemon/session_service.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "context/plan.h"
+#include "context/plan/plan.h"
 #include "daemon/prepare/work.h"
 
 namespace ebla::daemon {

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "context/plan.h"
-#include "context/tokens.h"
-#include "context/turns.h"
+#include "context/list/turns.h"
+#include "context/plan/plan.h"
+#include "context/text/tokens.h"
 #include "daemon/prepare/known.h"
 #include "daemon/prepare/put_away.h"
 #include "schema/base/limits.h"

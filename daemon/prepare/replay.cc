@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "context/plan.h"
+#include "context/plan/plan.h"
 #include "daemon/prepare/facts.h"
 
 namespace ebla::daemon {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "context/plan.h"
+#include "context/plan/plan.h"
 #include "daemon/prepare/calibration.h"
 #include "schema/base/json.h"
 

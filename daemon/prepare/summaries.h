@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "context/summary.h"
+#include "context/summary/summary.h"
 #include "daemon/prepare/work.h"
 #include "schema/model.h"
 

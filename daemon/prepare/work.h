@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "context/doors.h"
 #include "context/formats/format.h"
-#include "context/plan.h"
+#include "context/item/doors.h"
+#include "context/list/working_list.h"
+#include "context/plan/plan.h"
 #include "context/settings.h"
-#include "context/working_list.h"
 #include "daemon/prepare/list_body.h"
 #include "daemon/prepare/list_draft.h"
 #include "daemon/prepare/prepare_request.h"

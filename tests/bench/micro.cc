@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "context/scan.h"
-#include "context/tokens.h"
+#include "context/item/scan.h"
+#include "context/text/tokens.h"
 #include "schema/base/hash.h"
 #include "schema/base/json.h"
 #include "schema/base/utf8.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "context/formats/format.h"
-#include "context/tokens.h"
+#include "context/text/tokens.h"
 #include "tests/bench/bodies.h"
 #include "tests/kit/real_texts.h"
 

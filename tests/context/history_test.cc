@@ -6,9 +6,9 @@
 #include <random>
 
 #include "schema/base/utf8.h"
-#include "tests/context/sessions.h"
+#include "tests/context/summary/sessions.h"
+#include "tests/context/summary/talk.h"
 #include "tests/context/support.h"
-#include "tests/context/talk.h"
 #include "tests/kit/history_reader.h"
 #include "tests/kit/real_texts.h"
 

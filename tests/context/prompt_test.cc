@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "context/scan.h"
+#include "context/item/scan.h"
 #include "schema/base/utf8.h"
 
 namespace ebla::context {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "context/evict.h"
+#include "context/item/evict.h"
 
 namespace ebla::context::test {
 

@@ -1,7 +1,7 @@
 // Images: a budget of bytes and a number of them, links to files, one file for equal bytes.
 #include <gmock/gmock.h>
 
-#include "context/tokens.h"
+#include "context/text/tokens.h"
 #include "tests/daemon/prepare_fixture.h"
 
 namespace ebla::daemon {

@@ -6,8 +6,8 @@
 #include <future>
 #include <thread>
 
+#include "context/text/tokens.h"
 #include "context/texts.h"
-#include "context/tokens.h"
 #include "tests/daemon/prepare_fixture.h"
 #include "tests/kit/temp_dir.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "context/scan.h"
+#include "context/item/scan.h"
 #include "daemon/agent_tools.h"
 #include "schema/base/utf8.h"
 #include "tests/daemon/methods_fixture.h"

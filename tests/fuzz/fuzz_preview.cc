@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "context/evict.h"
+#include "context/item/evict.h"
 #include "schema/base/utf8.h"
 
 namespace {

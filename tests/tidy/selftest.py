@@ -8,7 +8,7 @@ import tempfile
 TIDY = pathlib.Path(__file__).with_name("tidy.py")
 LONG_FUNCTION = "int long_one(int a) {\n" + "  ++a;\n" * 80 + "}\n"
 PLANTED = {
-    "fs/wrong.cc": ('#include "context/evict.h"\n', "wrong arrow"),
+    "fs/wrong.cc": ('#include "context/item/evict.h"\n', "wrong arrow"),
     "daemon/lowlevel.cc": ("#include <fuse3/fuse_lowlevel.h>\n", "only in fs/"),
     "tools/database.cc": ("#include <sqlite3.h>\n", "only in schema/sqlite/"),
     "schema/tree.h": ("#pragma once\n#include <simdjson.h>\n", "only in .cc"),

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "context/formats/json_tree.h"
-#include "context/identity.h"
+#include "context/list/identity.h"
 #include "schema/base/json.h"
 #include "schema/base/limits.h"
 #include "tests/context/formats/histories.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "context/formats/json_tree.h"
-#include "context/identity.h"
+#include "context/list/identity.h"
 #include "tests/context/formats/histories.h"
 #include "tests/context/formats/validator.h"
 

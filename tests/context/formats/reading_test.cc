@@ -5,8 +5,8 @@
 #include <set>
 
 #include "context/formats/format.h"
-#include "context/identity.h"
-#include "context/tokens.h"
+#include "context/list/identity.h"
+#include "context/text/tokens.h"
 
 namespace ebla::context {
 namespace {

@@ -1,0 +1,37 @@
+// What a part of the working list says: as it stands now, as it was, and what is the user's own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "context/list/working_list.h"
+#include "schema/base/json.h"
+
+namespace ebla::context {
+
+// The text as the list stands: the replacement where there is one. Of a call: its arguments.
+std::string standing_text(std::string_view body, const WorkingMessage& message, size_t part);
+// A call's arguments as JSON text, decoded once where the format keeps them in a string; a custom
+// tool's input as it is.
+std::string arguments_text(std::string_view body, const Part& call);
+// The same as a value; null when they are no object.
+Json arguments_value(std::string_view body, const Part& call);
+
+// What of a part was put away: all of it, or one argument of a call.
+struct PutAway {
+  std::string argument;  // its name; "" the part
+  std::string path;      // of the file
+  uint64_t tokens = 0;   // that it had, by size rule
+};
+std::vector<PutAway> put_away_of(const WorkingMessage& message, size_t part);
+
+// Whether it is a message in which the user speaks: not one that only carries results.
+bool user_speaks(std::string_view body, const WorkingMessage& message);
+// What the user says there, text blocks joined by LF. Notes that a host put between its own tags
+// for the model alone are left out.
+std::string user_text(std::string_view body, const WorkingMessage& message);
+
+}  // namespace ebla::context

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "context/formats/format.h"
+#include "context/list/turns.h"
+#include "context/plan/plan.h"
+#include "context/plan/tail.h"
+
+namespace ebla::context {
+namespace {
+
+// Index of the first of list.messages at or behind this one of the client's list.
+size_t place_of(const WorkingList& list, size_t client_index) {
+  const auto at = std::ranges::lower_bound(list.messages, client_index, {}, &WorkingMessage::index);
+  return static_cast<size_t>(at - list.messages.begin());
+}
+
+// Before it lies what the model has read, and no call that waits.
+size_t read_end(const WorkingList& list) {
+  return place_of(list,
+                  std::min(first_fresh(*list.conversation), first_needed(*list.conversation)));
+}
+
+// The last of the points that is not above `most`.
+size_t last_up_to(const std::vector<size_t>& points, size_t most) {
+  const auto above = std::ranges::upper_bound(points, most);
+  return above == points.begin() ? 0 : *std::prev(above);
+}
+
+// Where the newest whole group begins.
+size_t newest_group(const std::vector<size_t>& points, size_t size) {
+  return size == 0 ? 0 : last_up_to(points, size - 1);
+}
+
+}  // namespace
+
+std::vector<size_t> group_points(const WorkingList& list) {
+  // Only what groups are told by, and only of what is left: a call that a pass stands for holds
+  // nothing together any more.
+  Conversation left;
+  for (const WorkingMessage& message : list.messages) {
+    Message& copy = left.messages.emplace_back();
+    copy.role = message.message->role;
+    for (const Part& part : message.message->parts) {
+      Part& each = copy.parts.emplace_back();
+      each.kind = part.kind;
+      each.call_id = part.call_id;
+      each.tool = part.tool;
+    }
+  }
+  return cut_points(left);
+}
+
+size_t tail_begin(const WorkingList& list, const Room& room, size_t messages) {
+  const size_t size = list.messages.size();
+  if (room.keep == 0) return size - std::min(size, messages);
+  double left = static_cast<double>(room.keep);
+  size_t begin = size;
+  while (begin > 0) {
+    left -= static_cast<double>(list.messages[begin - 1].tokens) * list.ratio;
+    if (left < 0) break;
+    --begin;
+  }
+  return begin;
+}
+
+size_t old_end(const WorkingList& list, const Room& room, size_t messages) {
+  if (list.conversation == nullptr || list.conversation->partial) return 0;
+  const size_t group = newest_group(group_points(list), list.messages.size());
+  return std::min({tail_begin(list, room, messages), group, read_end(list)});
+}
+
+std::optional<size_t> plan_cut(const WorkingList& list, const Settings& settings, const Room& room,
+                               bool smallest) {
+  if (list.conversation == nullptr || list.conversation->partial) return std::nullopt;
+  const std::vector<size_t> points = group_points(list);
+  const size_t newest = newest_group(points, list.messages.size());
+  size_t cut = newest;
+  if (smallest) {
+    cut = last_up_to(points, std::min(newest, place_of(list, first_needed(*list.conversation))));
+  } else {
+    const size_t tail = tail_begin(list, room, settings.keep_messages);
+    const auto within = std::ranges::lower_bound(points, tail);
+    if (within != points.end()) cut = std::min(*within, newest);
+    cut = last_up_to(points, std::min(cut, read_end(list)));
+  }
+  const bool moves =
+      std::any_of(list.messages.begin(), list.messages.begin() + static_cast<std::ptrdiff_t>(cut),
+                  [](const WorkingMessage& each) { return !each.pinned; });
+  return moves ? std::optional(cut) : std::nullopt;
+}
+
+}  // namespace ebla::context
