@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <ctime>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -122,8 +121,7 @@ bool lies_in_tree(const Services& services, std::string_view given, const Sessio
                   std::optional<std::span<const PathAlias>> aliases) {
   if (given.empty() || given.size() > limits::kPathBytes) return false;
   if (given.front() != '/') return false;
-  const std::string clean = std::filesystem::path(given).lexically_normal().string();
-  const std::string shown = tree_path(services, clean, &session, aliases);
+  const std::string shown = tree_path(services, lexical_path(given), &session, aliases);
   return names_tree(shown) || is_below(shown, "/.ebla");
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "schema/base/fd.h"
+#include "schema/path.h"
 
 namespace ebla::fs {
 namespace {
@@ -92,14 +93,9 @@ bool lies_in(std::string_view path, std::string_view folder) {
 }
 
 std::string clean_path(std::string_view path) {
-  std::filesystem::path whole(path);
-  if (whole.is_relative()) {
-    std::error_code error;
-    whole = std::filesystem::current_path(error) / whole;
-  }
-  std::string out = whole.lexically_normal().string();
-  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
-  return out;
+  if (path.starts_with('/')) return lexical_path(path);
+  std::error_code error;
+  return lexical_path((std::filesystem::current_path(error) / path).string());
 }
 
 }  // namespace ebla::fs

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "schema/base/json.h"
 #include "schema/base/limits.h"
 #include "schema/base/utf8.h"
@@ -17,6 +19,16 @@ std::string shown(std::string_view path) {
   if (text.size() <= kShownBytes) return text;
   text.resize(utf8::floor_boundary(text, kShownBytes));
   return text + "…";
+}
+
+// Nearly every path is: the library's way takes it apart and joins it again.
+bool is_lexical(std::string_view path) {
+  for (size_t at = path.find('/'); at != std::string_view::npos; at = path.find('/', at + 1)) {
+    std::string_view element = path.substr(at + 1);
+    element = element.substr(0, element.find('/'));
+    if (element == "." || element == ".." || (element.empty() && path.size() > 1)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -53,6 +65,13 @@ Result<std::vector<std::string>> split_path(std::string_view path) {
     elements.emplace_back(element);
   }
   return elements;
+}
+
+std::string lexical_path(std::string_view absolute) {
+  if (is_lexical(absolute)) return std::string(absolute);
+  std::string path = std::filesystem::path(absolute).lexically_normal().string();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
 }
 
 std::string join_path(const std::vector<std::string>& elements) {

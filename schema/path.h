@@ -21,6 +21,9 @@ inline constexpr std::string_view kMediaName = "media";
 // path, "..", NUL, over kPathBytes; name_too_long for an element over kNameBytes.
 Result<std::vector<std::string>> split_path(std::string_view path);
 std::string join_path(const std::vector<std::string>& elements);  // "/" for none
+// An absolute path of the host, written in one way: no empty, "." or ".." elements, no "/" at its
+// end. Only the text is looked at; ".." takes away the element before it, link or not.
+std::string lexical_path(std::string_view absolute);
 // Walks the tree. file_not_found and not_directory name the path.
 Result<Attr> resolve(Store& store, std::string_view path);
 

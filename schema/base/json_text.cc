@@ -4,7 +4,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "schema/base/utf8.h"
 
@@ -70,28 +73,46 @@ Escape read_escape(std::string_view text) {
   return {6, static_cast<char32_t>(unit), nullptr};
 }
 
-constexpr uint64_t kOnes = 0x0101010101010101;
-constexpr uint64_t kHighBits = 0x8080808080808080;
+// Blocks of text, and where the first backslash of one stands. Escapes stand close together in
+// programs: that beats a call for each.
+#ifdef __SSE2__
 
-uint64_t load_word(const char* at) {
-  uint64_t word = 0;
-  std::memcpy(&word, at, sizeof word);
-  return word;
+constexpr size_t kBlock = 16;
+using Block = __m128i;
+
+Block load_block(const char* at) {
+  return _mm_loadu_si128(reinterpret_cast<const Block*>(at));
+}
+void store_block(char* to, Block block) {
+  _mm_storeu_si128(reinterpret_cast<Block*>(to), block);
+}
+// kBlock: none.
+size_t backslash_in(Block block) {
+  const int at = _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
+  return static_cast<size_t>(std::countr_zero(static_cast<uint32_t>(at) | 1u << kBlock));
 }
 
-// The high bit of each byte that is a backslash; exact up to the first one.
-uint64_t backslash_bits(uint64_t word) {
-  const uint64_t x = word ^ kOnes * '\\';
-  return (x - kOnes) & ~x & kHighBits;
+#else
+
+constexpr size_t kBlock = 1;
+using Block = char;
+
+Block load_block(const char* at) {
+  return *at;
+}
+void store_block(char* to, Block block) {
+  *to = block;
+}
+size_t backslash_in(Block block) {
+  return block == '\\' ? 0 : kBlock;
 }
 
-// Escapes stand close together in programs: eight bytes at a time beat a call for each.
+#endif
+
 size_t find_backslash(std::string_view text, size_t at) {
-  if constexpr (std::endian::native == std::endian::little) {
-    for (; at + 8 <= text.size(); at += 8) {
-      const uint64_t bits = backslash_bits(load_word(&text[at]));
-      if (bits != 0) return at + static_cast<size_t>(std::countr_zero(bits)) / 8;
-    }
+  for (; at + kBlock <= text.size(); at += kBlock) {
+    const size_t plain = backslash_in(load_block(&text[at]));
+    if (plain < kBlock) return at + plain;
   }
   while (at < text.size() && text[at] != '\\') ++at;
   return at;
@@ -99,15 +120,12 @@ size_t find_backslash(std::string_view text, size_t at) {
 
 // Copies up to the next backslash; returns where that is. `out` has room for all of `text`.
 size_t copy_plain(std::string_view text, size_t at, char*& out) {
-  if constexpr (std::endian::native == std::endian::little) {
-    for (; at + 8 <= text.size(); at += 8, out += 8) {
-      const uint64_t word = load_word(&text[at]);
-      std::memcpy(out, &word, sizeof word);
-      if (const uint64_t bits = backslash_bits(word); bits != 0) {
-        const size_t plain = static_cast<size_t>(std::countr_zero(bits)) / 8;
-        out += plain;
-        return at + plain;
-      }
+  for (; at + kBlock <= text.size(); at += kBlock, out += kBlock) {
+    const Block block = load_block(&text[at]);
+    store_block(out, block);
+    if (const size_t plain = backslash_in(block); plain < kBlock) {
+      out += plain;
+      return at + plain;
     }
   }
   for (; at < text.size() && text[at] != '\\'; ++at) *out++ = text[at];

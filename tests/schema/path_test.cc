@@ -122,4 +122,16 @@ TEST_F(Resolve, ErrorsNameThePath) {
 }
 
 }  // namespace
+TEST(LexicalPath, IsWrittenInOneWay) {
+  for (const char* path : {"/", "/a", "/a/b.c", "/.git/config", "/a/..b", "/a/...", "/a/b."}) {
+    EXPECT_EQ(lexical_path(path), path);
+  }
+  const std::pair<const char*, const char*> kOthers[] = {
+      {"//", "/"},      {"/a/", "/a"},           {"/a//b", "/a/b"}, {"/./a", "/a"},
+      {"/a/.", "/a"},   {"/a/b/..", "/a"},       {"/a/../b", "/b"}, {"/..", "/"},
+      {"/../a/", "/a"}, {"/a/./b/../c", "/a/c"}, {"///a", "/a"},
+  };
+  for (const auto& [given, clean] : kOthers) EXPECT_EQ(lexical_path(given), clean) << given;
+}
+
 }  // namespace ebla

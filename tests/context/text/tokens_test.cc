@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <vector>
 
 #include "context/item/scan.h"
+#include "context/text/byte_masks.h"
 #include "schema/base/utf8.h"
 #include "tests/kit/real_texts.h"
 
@@ -185,4 +188,73 @@ TEST(ImageTokens, FromTheHeader) {
 }
 
 }  // namespace
+// Byte by byte, as the header says it.
+ByteMasks masks_told(std::string_view block, char before) {
+  ByteMasks masks;
+  for (size_t i = 0; i < block.size(); ++i) {
+    const char c = block[i];
+    const auto bit = [i](bool holds) { return uint64_t{holds} << i; };
+    masks.lower |= bit(c >= 'a' && c <= 'z');
+    masks.upper |= bit(c >= 'A' && c <= 'Z');
+    masks.digit |= bit(c >= '0' && c <= '9');
+    masks.space |= bit(c == ' ' || c == '\t');
+    masks.newline |= bit(c == '\n');
+    masks.high |= bit(static_cast<uint8_t>(c) >= 0x80);
+    masks.repeat |= bit(c == (i == 0 ? before : block[i - 1]));
+  }
+  return masks;
+}
+
+// Every byte at every place, and runs of one byte.
+std::vector<std::string> mask_blocks() {
+  std::vector<std::string> blocks;
+  for (size_t c = 0; c < 256; ++c) {
+    blocks.emplace_back(kMaskBytes, static_cast<char>(c));
+    std::string each;
+    for (size_t i = 0; i < kMaskBytes; ++i) each.push_back(static_cast<char>(c + 7 * i));
+    blocks.push_back(std::move(each));
+  }
+  std::mt19937 random(20);
+  for (int round = 0; round < 2000; ++round) {
+    std::string block;
+    while (block.size() < kMaskBytes) {
+      block.append(1 + random() % 3, static_cast<char>(random() % 256));
+    }
+    block.resize(kMaskBytes);
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+TEST(ByteMasks, OfABlockAreWhatItsBytesAre) {
+  for (const std::string& block : mask_blocks()) {
+    for (const char before : {block[0], 'x', '\0'}) {
+      EXPECT_EQ(masks_of_block(block.data(), before), masks_told(block, before));
+    }
+  }
+}
+
+TEST(ByteMasks, OfRecentProcessorsAreTheSame) {
+#ifdef __x86_64__
+  if (!is_recent_processor()) GTEST_SKIP() << "this processor has no wide registers";
+  for (const std::string& block : mask_blocks()) {
+    for (const char before : {block[0], 'x', '\0'}) {
+      EXPECT_EQ(masks_of_block_recent(block.data(), before), masks_told(block, before));
+    }
+  }
+#else
+  GTEST_SKIP() << "one way is built for this processor";
+#endif
+}
+
+TEST(ByteMasks, OfARestAreThoseOfItsBytes) {
+  for (const std::string& block : mask_blocks()) {
+    for (const size_t size : {0u, 1u, 31u, 63u}) {
+      ByteMasks rest = masks_of_rest<masks_of_block>(block.data(), size, 'x');
+      rest.repeat &= (uint64_t{1} << size) - 1;  // the bytes that are not there are alike
+      EXPECT_EQ(rest, masks_told(std::string_view(block).substr(0, size), 'x'));
+    }
+  }
+}
+
 }  // namespace ebla::context
