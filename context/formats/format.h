@@ -129,11 +129,11 @@ std::vector<std::string> spliced_messages(std::string_view body, const Conversat
                                           std::span<const Splice> splices);
 
 // Reads a body again that begins like one read before: the messages that lie in the common prefix
-// are taken over, the rest is read. Same result as parse(), at the cost of what is new.
+// are taken over (moved), the rest is read. Same result as parse(), at the cost of what is new.
 Result<Conversation> parse_after(const Format& format, std::string_view body,
-                                 std::string_view earlier_body, const Conversation& earlier);
+                                 std::string_view earlier_body, Conversation earlier);
 // The same as parse_any(); `earlier` is of that, too.
 Result<Conversation> parse_any_after(std::string_view body, std::string_view earlier_body,
-                                     const Conversation& earlier);
+                                     Conversation earlier);
 
 }  // namespace ebla::context

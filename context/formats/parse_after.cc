@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -54,7 +55,7 @@ size_t resume_at(std::string_view body, size_t end_of_kept) {
 using ReadRest = std::function<std::optional<Conversation>(std::string_view rest, size_t kept)>;
 
 std::optional<Conversation> read_after(std::string_view body, std::string_view earlier_body,
-                                       const Conversation& earlier, const ReadRest& read_rest) {
+                                       Conversation& earlier, const ReadRest& read_rest) {
   const size_t same = common_prefix(body, earlier_body);
   const auto behind = std::ranges::partition_point(
       earlier.messages, [same](const Message& message) { return message.span.end <= same; });
@@ -77,7 +78,10 @@ std::optional<Conversation> read_after(std::string_view body, std::string_view e
   }
   for (Message& message : read->messages) move_message(message, by);
   read->list.end += by;
-  read->messages.insert(read->messages.begin(), earlier.messages.begin(), behind);
+  std::vector<Message> messages = std::move(earlier.messages);
+  messages.erase(messages.begin() + static_cast<ptrdiff_t>(kept), messages.end());
+  std::ranges::move(read->messages, std::back_inserter(messages));
+  read->messages = std::move(messages);
   read->shape = earlier.shape;
   name_results(*read);
   return read;
@@ -91,7 +95,7 @@ std::optional<Conversation> value_of(Result<Conversation> read) {
 }  // namespace
 
 Result<Conversation> parse_after(const Format& format, std::string_view body,
-                                 std::string_view earlier_body, const Conversation& earlier) {
+                                 std::string_view earlier_body, Conversation earlier) {
   if (earlier.format != format.id()) return format.parse(body);
   auto read = read_after(body, earlier_body, earlier, [&](std::string_view rest, size_t) {
     return value_of(format.parse(rest));
@@ -101,7 +105,7 @@ Result<Conversation> parse_after(const Format& format, std::string_view body,
 }
 
 Result<Conversation> parse_any_after(std::string_view body, std::string_view earlier_body,
-                                     const Conversation& earlier) {
+                                     Conversation earlier) {
   const auto read_rest = [&](std::string_view rest, size_t kept) -> std::optional<Conversation> {
     const auto tree = JsonTree::read(rest);
     if (!tree) return {};

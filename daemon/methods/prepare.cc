@@ -45,10 +45,25 @@ void refuse(Preparation& preparation, Error error) {
   preparation.call.refuse(std::move(error));
 }
 
-void answer(Preparation& preparation, Work& work, const SeenList* seen) {
+Result<void> read_sent(Preparation& preparation) {
+  ConversationCache& cache = preparation.call.services().seen_lists;
+  const SessionId session = preparation.asked.session.serial;
+  const auto seen = cache.take(session);
+  auto list = read_list(seen.get(), context::find_format(preparation.asked.request.format),
+                        preparation.body);
+  if (!list) return std::unexpected(std::move(list.error()));
+  preparation.list = *std::move(list);
+  if (seen == nullptr) return {};
+  cache.keep(session, std::make_shared<SeenList>(SeenList{
+                          preparation.list->list, preparation.list->format, seen->replied}));
+  return {};
+}
+
+void answer(Preparation& preparation, Work& work) {
   const Outgoing outgoing = compose(work);
   const std::vector<uint64_t> none;
   Services& services = work.services;
+  const auto seen = services.seen_lists.find(work.session().serial);
   Reply reply = reply_of(work, outgoing, seen == nullptr ? none : seen->replied,
                          preparation.call.request().wants_blobs);
   if (!work.request().dry_run && work.session().serial != 0) {
@@ -89,12 +104,10 @@ void wait_for_summary(const Shared& preparation, const SummaryKey& key) {
 void run(const Shared& preparation) {
   Services& services = preparation->call.services();
   if (services.stopping) return refuse(*preparation, stopping());
-  const auto seen = services.seen_lists.find(preparation->asked.session.serial);
   if (!preparation->list) {
-    auto list =
-        read_list(seen, context::find_format(preparation->asked.request.format), preparation->body);
-    if (!list) return refuse(*preparation, std::move(list.error()));
-    preparation->list = *std::move(list);
+    if (auto list = read_sent(*preparation); !list) {
+      return refuse(*preparation, std::move(list.error()));
+    }
   }
   Work work(services, preparation->asked);
   work.sent = preparation->list->list;
@@ -104,7 +117,7 @@ void run(const Shared& preparation) {
   if (!work.waits_for.empty()) {
     return wait_for_summary(preparation, {work.session().tree, work.waits_for});
   }
-  answer(*preparation, work, seen.get());
+  answer(*preparation, work);
 }
 
 // Those of the session and of its parents; its own alone where the store cannot say more.

@@ -22,7 +22,7 @@ constexpr double kReserveShare = 0.25;
 constexpr double kRatioUnit = 1'000'000;  // a ratio is stored as a whole number of these parts
 
 struct Revision {
-  std::string chain;  // hex
+  Hash128 chain;
   uint64_t raw = 0;   // tokens
   uint64_t pass = 0;  // id of the pass in front of it; 0: none
 };
@@ -31,16 +31,15 @@ std::optional<Revision> parse_revision(std::string_view text) {
   if (!text.starts_with(kRevisionPrefix)) return std::nullopt;
   text.remove_prefix(kRevisionPrefix.size());
   if (text.size() < kHashDigits + 2 || text[kHashDigits] != '-') return std::nullopt;
-  Revision revision{std::string(text.substr(0, kHashDigits))};
+  const auto chain = Hash128::from_hex(text.substr(0, kHashDigits));
+  if (!chain) return std::nullopt;
   text.remove_prefix(kHashDigits + 1);
   const auto raw = take_number(text);
   if (!raw || !text.starts_with('-')) return std::nullopt;
   text.remove_prefix(1);
   const auto pass = take_number(text);
   if (!pass || !text.empty()) return std::nullopt;
-  revision.raw = *raw;
-  revision.pass = *pass;
-  return revision;
+  return Revision{*chain, *raw, *pass};
 }
 
 std::string model_of(const Work& work) {
@@ -122,7 +121,7 @@ void correct_count(Work& work) {
   if (!believable(work, *usage, *revision)) return;
   const auto& messages = work.list.messages;
   const auto last = std::ranges::find_if(messages, [&](const context::WorkingMessage& message) {
-    return message.chain.hex() == revision->chain;
+    return message.chain == revision->chain;
   });
   if (last == messages.end()) return;
   uint64_t counted = revision->raw;

@@ -27,6 +27,8 @@ struct SeenList {
 class ConversationCache {
  public:
   std::shared_ptr<const SeenList> find(SessionId session);
+  // Out of the cache: whoever takes it puts back what became of it.
+  std::shared_ptr<const SeenList> take(SessionId session);
   void keep(SessionId session, std::shared_ptr<const SeenList> seen);
   void forget(SessionId session);
 
@@ -50,7 +52,8 @@ struct ReadList {
   ListBody list;
   const context::Format* format = nullptr;
 };
-Result<ReadList> read_list(const std::shared_ptr<const SeenList>& seen,
-                           const context::Format* format, std::shared_ptr<const std::string> body);
+// `seen` is of no more use then, where nobody else has its conversation.
+Result<ReadList> read_list(const SeenList* seen, const context::Format* format,
+                           std::shared_ptr<const std::string> body);
 
 }  // namespace ebla::daemon

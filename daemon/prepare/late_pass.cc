@@ -109,10 +109,10 @@ void summarise_while_over(Work& work) {
 // Tokens after the last late pass, if this list goes on from the one that it was made on.
 uint64_t last_total(const Work& work) {
   const std::string value = read_fact(work.services, fact_name(work)).value_or("");
-  const std::string chain = value.substr(std::min(value.find(' ') + 1, value.size()));
-  const auto& messages = work.list.messages;
+  const auto chain = Hash128::from_hex(value.substr(std::min(value.find(' ') + 1, value.size())));
+  if (!chain) return 0;
   const bool goes_on = std::ranges::any_of(
-      messages, [&](const auto& message) { return message.chain.hex() == chain; });
+      work.list.messages, [&](const auto& message) { return message.chain == *chain; });
   return goes_on ? number_field(value, 0) : 0;
 }
 

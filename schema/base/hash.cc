@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <charconv>
 #include <cstring>
 #include <new>
 
@@ -41,6 +42,17 @@ std::string Hash128::hex() const {
     out.push_back(kDigits[byte & 15]);
   }
   return out;
+}
+
+std::optional<Hash128> Hash128::from_hex(std::string_view digits) {
+  if (digits.size() != 32) return std::nullopt;
+  const auto half = [digits](size_t at, uint64_t& value) {
+    const char* const begin = digits.data() + at;
+    return std::from_chars(begin, begin + 16, value, 16).ptr == begin + 16;
+  };
+  Hash128 hash;
+  if (!half(0, hash.high) || !half(16, hash.low)) return std::nullopt;
+  return hash;
 }
 
 Hash128 xxh3_128(std::string_view bytes) {

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,8 @@ struct Hash128 {
   uint64_t low = 0;
   auto operator<=>(const Hash128&) const = default;
 
-  std::string hex() const;                // 32 digits, as xxh128sum prints it
+  std::string hex() const;  // 32 digits, as xxh128sum prints it
+  static std::optional<Hash128> from_hex(std::string_view digits);
   std::array<uint8_t, 16> bytes() const;  // canonical, big endian: the form that is stored
   static Hash128 from_bytes(const uint8_t* sixteen);
 };

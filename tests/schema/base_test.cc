@@ -76,6 +76,12 @@ TEST(Hash, MatchesThePublishedTool) {
   hasher.update(std::string_view(text).substr(12345));
   EXPECT_EQ(hasher.digest(), xxh3_128(text));
   EXPECT_EQ(Hash128::from_bytes(xxh3_128(text).bytes().data()), xxh3_128(text));
+  const std::string hex = xxh3_128(text).hex();
+  EXPECT_EQ(Hash128::from_hex(hex), xxh3_128(text));
+  for (const std::string& none : {std::string(), hex.substr(1), hex + "0", "+" + hex.substr(1),
+                                  "g" + hex.substr(1), hex.substr(0, 31) + " "}) {
+    EXPECT_EQ(Hash128::from_hex(none), std::nullopt) << none;
+  }
 }
 
 TEST(Fd, ReadsAndWritesInFull) {
