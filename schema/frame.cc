@@ -82,21 +82,26 @@ Result<void> FrameReader::skip_finished_blobs() {
   return sink_.on_frame();
 }
 
-std::string encode_frame(std::string_view object, const std::vector<std::string_view>& blobs) {
+std::string encode_line(std::string_view object, const std::vector<std::string_view>& blobs) {
   if (blobs.empty()) return fmt::format("{}\n", object);
   const size_t close = object.rfind('}');
   const std::string_view members = object.substr(0, close);
   const bool none = members.find_first_not_of(" \t", 1) == std::string_view::npos;
   std::string frame(members);
   frame += none ? "\"blobs\":[" : ",\"blobs\":[";
-  size_t total = 0;
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (i > 0) frame += ',';
     frame += std::to_string(blobs[i].size());
-    total += blobs[i].size();
   }
   frame += "]}\n";
-  frame.reserve(frame.size() + total);
+  return frame;
+}
+
+std::string encode_frame(std::string_view object, const std::vector<std::string_view>& blobs) {
+  std::string frame = encode_line(object, blobs);
+  size_t total = frame.size();
+  for (const std::string_view blob : blobs) total += blob.size();
+  frame.reserve(total);
   for (const std::string_view blob : blobs) frame += blob;
   return frame;
 }

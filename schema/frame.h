@@ -49,5 +49,7 @@ class FrameReader {
 // `object` is a JSON object "{…}": the frame is that object with a "blobs" member, LF, and the
 // bytes. Without blobs: the object and LF.
 std::string encode_frame(std::string_view object, const std::vector<std::string_view>& blobs);
+// Its line alone: for whoever sends the bytes from where they lie.
+std::string encode_line(std::string_view object, const std::vector<std::string_view>& blobs);
 
 }  // namespace ebla

@@ -245,7 +245,10 @@ Result<Reply> Client::call(std::string_view method, std::string_view params,
   }
   // Until a whole answer is there the connection is in an unknown state.
   broken_ = true;
-  auto sent = send(encode_frame(object, attachments.blobs), attachments.fds, deadline);
+  auto sent = send(encode_line(object, attachments.blobs), attachments.fds, deadline);
+  for (size_t i = 0; sent && i < attachments.blobs.size(); ++i) {
+    sent = send(attachments.blobs[i], {}, deadline);
+  }
   // A daemon that refuses closes before it has read everything; its reason may still be there.
   if (!sent && sent.error().code != Code::unavailable) {
     return std::unexpected(sent.error());
