@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "context/formats/pairs.h"
 #include "context/list/conversation.h"
 #include "context/list/working_list.h"
 #include "context/settings.h"
@@ -91,6 +92,7 @@ struct ListInput {
   std::optional<KnownPass> pass;
   std::string summary;               // its message's text
   std::span<const uint64_t> pinned;  // the caller's, indexes of its list
+  std::span<const PartAt> late;      // late_results() of the list
   // True for a result of Ebla's own reading tools, and of any tool whose call names a path in
   // Ebla's tree. `call` is nullptr where the list has none.
   std::function<bool(const Part& result, const Part* call)> own_reader;

@@ -30,6 +30,7 @@ class Builder {
   bool in_caller_pins(size_t index) const;
   bool stays_in_front(size_t index) const;
   void find_first_task();
+  void mark_late(WorkingMessage& message, size_t before) const;
   WorkingMessage message(size_t index);
   WorkingPart part(size_t index, const Part& part, size_t number) const;
   void apply(const ListItem& item, const ItemAnswer& answer, WorkingMessage& message,
@@ -111,6 +112,19 @@ void Builder::apply(const ListItem& item, const ItemAnswer& answer, WorkingMessa
   }
 }
 
+// Results, and the media among their blocks. `before`: parts of the client's message that stand in
+// front of these.
+void Builder::mark_late(WorkingMessage& message, size_t before) const {
+  const std::vector<Part>& parts = message.message->parts;
+  for (const PartAt& at : std::ranges::equal_range(in_.late, message.index, {}, &PartAt::message)) {
+    if (at.part < before) continue;
+    const size_t result = at.part - before;
+    for (size_t p = result; p < parts.size() && stands_within(parts[p], parts[result]); ++p) {
+      message.parts[p].late = true;
+    }
+  }
+}
+
 WorkingMessage Builder::message(size_t index) {
   const bool split = chain_.split && index == chain_.carrier;
   WorkingMessage out;
@@ -125,6 +139,7 @@ WorkingMessage Builder::message(size_t index) {
   for (size_t p = 0; p < out.message->parts.size(); ++p) {
     out.parts.push_back(part(index, out.message->parts[p], p + before));
   }
+  mark_late(out, before);
   while (item_ < in_.items.size() && in_.items[item_].message < index) ++item_;
   for (; item_ < in_.items.size() && in_.items[item_].message == index; ++item_) {
     if (in_.items[item_].part < before) continue;

@@ -4,6 +4,24 @@
 #include <utility>
 
 namespace ebla::context {
+namespace {
+
+std::pair<size_t, size_t> key_of(PartAt at) {
+  return {at.message, at.part};
+}
+
+std::vector<PartAt> calls_of(const Conversation& conversation) {
+  std::vector<PartAt> calls;
+  for (size_t m = 0; m < conversation.messages.size(); ++m) {
+    const std::vector<Part>& parts = conversation.messages[m].parts;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p].kind == PartKind::tool_call) calls.push_back({m, p});
+    }
+  }
+  return calls;
+}
+
+}  // namespace
 
 bool is_request(const Message& message) {
   return message.role == Role::user && !has_tools(message) &&
@@ -53,10 +71,32 @@ size_t first_needed(const Conversation& conversation) {
   return needed;
 }
 
+std::vector<PartAt> late_results(const Conversation& sent, const Conversation& repaired) {
+  // A repair neither moves nor drops a call: the n-th one is the n-th one again.
+  const std::vector<PartAt> calls = calls_of(sent);
+  const std::vector<PartAt> calls_now = calls_of(repaired);
+  if (calls.size() != calls_now.size()) return {};
+  const auto number = [](const std::vector<PartAt>& all, PartAt call) {
+    const auto at = std::ranges::lower_bound(all, key_of(call), {}, key_of);
+    return static_cast<size_t>(at - all.begin());
+  };
+  std::vector<bool> unread(calls.size());
+  const size_t fresh = first_fresh(sent);
+  for (const Pair& pair : pair_calls(sent).pairs) {
+    if (pair.result.message >= fresh) unread[number(calls, pair.call)] = true;
+  }
+  std::vector<PartAt> late;
+  const size_t fresh_now = first_fresh(repaired);
+  for (const Pair& pair : pair_calls(repaired).pairs) {
+    const bool moved = pair.result.message < fresh_now && unread[number(calls_now, pair.call)];
+    if (moved) late.push_back(pair.result);
+  }
+  return late;
+}
+
 const PartAt* call_of(const Pairing& pairing, PartAt result) {
-  const auto key = [](PartAt at) { return std::pair(at.message, at.part); };
-  const auto at = std::ranges::lower_bound(pairing.pairs, key(result), {},
-                                           [&](const Pair& pair) { return key(pair.result); });
+  const auto at = std::ranges::lower_bound(pairing.pairs, key_of(result), {},
+                                           [](const Pair& pair) { return key_of(pair.result); });
   return at == pairing.pairs.end() || at->result != result ? nullptr : &at->call;
 }
 

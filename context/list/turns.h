@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "context/formats/pairs.h"
 #include "context/list/conversation.h"
@@ -23,6 +24,11 @@ size_t live_turn(const Conversation& conversation);
 // No summary covers this message or a later one: the first fresh one that holds a result, or the
 // first whose call still waits for one, else the last of the list.
 size_t first_needed(const Conversation& conversation);
+
+// Results of a repaired list that the model has not read although a message of it stands behind
+// them: in the list that was sent they came after everything that it said, and moved behind their
+// calls. Ascending.
+std::vector<PartAt> late_results(const Conversation& sent, const Conversation& repaired);
 
 // The call that this result answers; nullptr: none.
 const PartAt* call_of(const Pairing& pairing, PartAt result);

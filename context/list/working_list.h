@@ -36,6 +36,8 @@ struct WorkingPart {
                                            // item limits
   bool never = false;                      // settings say that it stays
   bool always = false;                     // settings say that it goes, whatever its size
+  bool late = false;                       // of a result that the model has not read, though a
+                                           // message of it stands behind (late_results())
   std::vector<WorkingArgument> arguments;  // of a call
 };
 
@@ -51,6 +53,11 @@ struct WorkingMessage {
   uint64_t tokens = 0;      // window count as it stands now, unscaled
   std::vector<WorkingPart> parts;
 };
+
+// The model has not seen it yet.
+inline bool is_fresh(const WorkingMessage& message, size_t part) {
+  return message.fresh || message.parts[part].late;
+}
 
 // Messages that a known or new pass stands for are gone from `messages`. The client's list is
 // [0, covered), for which `pins` and `summary` stand, and then `messages`.

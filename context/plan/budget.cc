@@ -32,11 +32,11 @@ std::vector<Candidate> candidates_of(const WorkingList& list) {
   std::vector<Candidate> found;
   for (size_t i = 0; i < list.messages.size(); ++i) {
     const WorkingMessage& message = list.messages[i];
-    for (size_t p = 0; message.fresh && p < message.parts.size(); ++p) {
+    for (size_t p = 0; p < message.parts.size(); ++p) {
       const Part& part = message.message->parts[p];
       const WorkingPart& working = message.parts[p];
       if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-          working.reader || working.never) {
+          working.reader || working.never || !is_fresh(message, p)) {
         continue;
       }
       found.push_back({i, p, working.tokens, false, {}});

@@ -14,10 +14,19 @@ size_t place_of(const WorkingList& list, size_t client_index) {
   return static_cast<size_t>(at - list.messages.begin());
 }
 
+// No summary covers this one of list.messages: the first that brings a result which the model has
+// not read, or asks for one.
+size_t needed(const WorkingList& list) {
+  const auto late = std::ranges::find_if(list.messages, [](const WorkingMessage& message) {
+    return std::ranges::any_of(message.parts, &WorkingPart::late);
+  });
+  return std::min(place_of(list, first_needed(*list.conversation)),
+                  static_cast<size_t>(late - list.messages.begin()));
+}
+
 // Before it lies what the model has read, and no call that waits.
 size_t read_end(const WorkingList& list) {
-  return place_of(list,
-                  std::min(first_fresh(*list.conversation), first_needed(*list.conversation)));
+  return std::min(place_of(list, first_fresh(*list.conversation)), needed(list));
 }
 
 // The last of the points that is not above `most`.
@@ -76,7 +85,7 @@ std::optional<size_t> plan_cut(const WorkingList& list, const Settings& settings
   const size_t newest = newest_group(points, list.messages.size());
   size_t cut = newest;
   if (smallest) {
-    cut = last_up_to(points, std::min(newest, place_of(list, first_needed(*list.conversation))));
+    cut = last_up_to(points, std::min(newest, needed(list)));
   } else {
     const size_t tail = tail_begin(list, room, settings.keep_messages);
     const auto within = std::ranges::lower_bound(points, tail);

@@ -32,7 +32,7 @@ void plan_results(const WorkingList& list, size_t index, const Settings& setting
     const Part& part = message.message->parts[p];
     const WorkingPart& working = message.parts[p];
     if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-        working.kept) {
+        working.kept || !is_fresh(message, p)) {
       continue;
     }
     if (const char* reason = reason_of(part, working, settings, room)) {
@@ -45,7 +45,7 @@ void plan_results(const WorkingList& list, size_t index, const Settings& setting
 void plan_texts(const WorkingList& list, size_t index, const Settings& settings, const Room& room,
                 std::vector<ItemPlan>& plans) {
   const WorkingMessage& message = list.messages[index];
-  if (message.message->role != Role::user) return;
+  if (message.message->role != Role::user || !message.fresh) return;
   const ItemLimit limit = item_limit(settings, ArtifactKind::human, "", room.usable);
   std::vector<size_t> whole;
   uint64_t sum = 0;
@@ -76,7 +76,6 @@ std::vector<ItemPlan> plan_fresh(const WorkingList& list, const Settings& settin
                                  const Room& room) {
   std::vector<ItemPlan> plans;
   for (size_t i = 0; i < list.messages.size(); ++i) {
-    if (!list.messages[i].fresh) continue;
     plan_results(list, i, settings, room, plans);
     plan_texts(list, i, settings, room, plans);
   }

@@ -34,7 +34,7 @@ void add_media(const std::vector<WorkingMessage>& messages, bool may_move, Load&
       }
       load.movable.push_back({{i, p, ArtifactKind::media, "", "", true, false},
                               image,
-                              messages[i].fresh,
+                              is_fresh(messages[i], p),
                               part.data.size()});
     }
   }

@@ -179,11 +179,12 @@ Result<void> apply_known(Work& work) {
   const auto items = context::list_items(
       conversation, [&](const Part& call) { return measured_arguments(work.body(), call); });
   Knowledge known = ask(work, items);
-  const context::Chain chain = context::chain_of(
+  context::Chain chain = context::chain_of(
       conversation, items, known.answers, known.passes,
       [&](const Part& call, std::span<const context::OriginalArgument> originals) {
         return hash_with_originals(work, call, originals);
       });
+  if (!work.late.empty()) chain.needed = std::min(chain.needed, work.late.front().message);
   if (!chain.links.empty()) work.chain = chain.links.back().chain;
   work.replay = find_replay(work);
   forget_later(work, known);
@@ -210,6 +211,7 @@ Result<void> apply_known(Work& work) {
   }
   const std::vector<uint64_t> pins = pins_of(work);
   input.pinned = pins;
+  input.late = work.late;
   std::optional<std::vector<PathAlias>> aliases;  // read once, if a path is asked for
   input.own_reader = [&](const Part& result, const Part* call) {
     return own_reader(work, result, call, aliases);

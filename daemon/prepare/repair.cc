@@ -150,6 +150,7 @@ void repair(Work& work) {
   if (!advance(work, work.format->repair_splices(work.body(), *work.current.conversation, still))) {
     return;
   }
+  work.late = context::late_results(*work.sent.conversation, *work.current.conversation);
   for (const Repair& one : still) {
     const auto& parts = work.sent.conversation->messages[one.message].parts;
     Action action{.what = "repair", .index = one.message};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "context/formats/format.h"
+#include "context/formats/pairs.h"
 #include "context/item/doors.h"
 #include "context/list/working_list.h"
 #include "context/plan/plan.h"
@@ -72,6 +73,7 @@ struct Work {
   ListBody sent;     // as the client sent it
   ListBody current;  // repaired: what `list` points into
   ListDraft draft{0};
+  std::vector<context::PartAt> late;  // context::late_results()
   context::WorkingList list;
   // In a dry run: the list with known decisions alone, which is what goes back.
   std::optional<context::WorkingList> known_list;
