@@ -94,8 +94,9 @@ struct ListInput {
   std::span<const uint64_t> pinned;  // the caller's, indexes of its list
   std::span<const PartAt> late;      // late_results() of the list
   // True for a result of Ebla's own reading tools, and of any tool whose call names a path in
-  // Ebla's tree. `call` is nullptr where the list has none.
-  std::function<bool(const Part& result, const Part* call)> own_reader;
+  // Ebla's tree. `call` is nullptr where the list has none. It goes with the list, which asks it.
+  using OwnReader = std::function<bool(const Part& result, const Part* call)>;
+  OwnReader own_reader;
   double ratio = 1;
 };
 // Known items applied, pins and fresh messages marked.

@@ -11,6 +11,30 @@
 namespace ebla::context {
 namespace {
 
+// Finds the calls of results when it is asked first.
+class OwnReaders {
+ public:
+  OwnReaders(const Conversation& conversation, ListInput::OwnReader own_reader)
+      : conversation_(&conversation), own_reader_(std::move(own_reader)) {}
+
+  bool operator()(const WorkingMessage& message, size_t part) {
+    const Part& result = message.message->parts[part];
+    if (result.facts.bytes < limits::kItemBytes) return false;
+    const std::vector<Message>& messages = conversation_->messages;
+    if (!pairing_) pairing_ = pair_calls(*conversation_);
+    // Of a split message the summary's parts are gone.
+    const size_t before = messages[message.index].parts.size() - message.message->parts.size();
+    const PartAt* call = call_of(*pairing_, {message.index, part + before});
+    return own_reader_(result,
+                       call == nullptr ? nullptr : &messages[call->message].parts[call->part]);
+  }
+
+ private:
+  const Conversation* conversation_;
+  ListInput::OwnReader own_reader_;
+  std::optional<Pairing> pairing_;
+};
+
 class Builder {
  public:
   explicit Builder(const ListInput& input)
@@ -32,7 +56,7 @@ class Builder {
   void find_first_task();
   void mark_late(WorkingMessage& message, size_t before) const;
   WorkingMessage message(size_t index);
-  WorkingPart part(size_t index, const Part& part, size_t number) const;
+  WorkingPart part(const Part& part) const;
   void apply(const ListItem& item, const ItemAnswer& answer, WorkingMessage& message,
              size_t part) const;
 
@@ -40,7 +64,6 @@ class Builder {
   const std::vector<Message>& messages_;
   const Chain& chain_;
   std::vector<uint64_t> caller_pins_;
-  Pairing pairing_;
   size_t item_ = 0;  // first item of the next message that is built
   std::optional<size_t> first_task_;
 };
@@ -68,7 +91,7 @@ void Builder::find_first_task() {
   }
 }
 
-WorkingPart Builder::part(size_t index, const Part& part, size_t number) const {
+WorkingPart Builder::part(const Part& part) const {
   WorkingPart out;
   out.tokens = part.facts.tokens;
   out.original_tokens =
@@ -76,11 +99,6 @@ WorkingPart Builder::part(size_t index, const Part& part, size_t number) const {
   if (part.kind != PartKind::tool_result) return out;
   out.never = in_.settings->never.contains(part.tool);
   out.always = in_.settings->always.contains(part.tool);
-  if (in_.own_reader && part.facts.bytes >= limits::kItemBytes) {
-    const PartAt* call = call_of(pairing_, {index, number});
-    out.reader = in_.own_reader(
-        part, call == nullptr ? nullptr : &messages_[call->message].parts[call->part]);
-  }
   return out;
 }
 
@@ -137,7 +155,7 @@ WorkingMessage Builder::message(size_t index) {
   out.tokens = out.message->tokens;
   const size_t before = split ? 1 : 0;  // parts that are the summary's
   for (size_t p = 0; p < out.message->parts.size(); ++p) {
-    out.parts.push_back(part(index, out.message->parts[p], p + before));
+    out.parts.push_back(part(out.message->parts[p]));
   }
   mark_late(out, before);
   while (item_ < in_.items.size() && in_.items[item_].message < index) ++item_;
@@ -152,12 +170,12 @@ WorkingMessage Builder::message(size_t index) {
 }
 
 WorkingList Builder::build() {
-  if (in_.own_reader) pairing_ = pair_calls(*in_.conversation);
   find_first_task();
   WorkingList list;
   list.conversation = in_.conversation;
   list.ratio = in_.ratio;
   list.covered = chain_.lead;
+  if (in_.own_reader) list.own_reader = OwnReaders(*in_.conversation, in_.own_reader);
   if (chain_.split) list.split.push_back(chain_.split);
   if (in_.pass) {
     list.covered = in_.pass->covered;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +33,6 @@ struct WorkingPart {
   std::string path;       // of the file in the tree
   uint64_t original_tokens = 0;            // by size rule
   uint64_t tokens = 0;                     // window count as it stands now, unscaled
-  bool reader = false;                     // a result of Ebla's own reading tools: exempt from
-                                           // item limits
   bool never = false;                      // settings say that it stays
   bool always = false;                     // settings say that it goes, whatever its size
   bool late = false;                       // of a result that the model has not read, though a
@@ -77,7 +76,13 @@ struct WorkingList {
   int64_t correction = 0;
   // What is left of a message whose beginning carries the summary.
   std::vector<std::shared_ptr<const Message>> split;
+  // Whether a result is of Ebla's own reading tools: exempt from item limits. Asked for what a plan
+  // would take, which is little of a list; empty: none is.
+  std::function<bool(const WorkingMessage& message, size_t part)> own_reader;
 
+  bool is_reader(const WorkingMessage& message, size_t part) const {
+    return own_reader && own_reader(message, part);
+  }
   uint64_t counted() const;  // tokens of all, overhead included, scaled and corrected
 };
 

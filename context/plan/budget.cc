@@ -36,7 +36,7 @@ std::vector<Candidate> candidates_of(const WorkingList& list) {
       const Part& part = message.message->parts[p];
       const WorkingPart& working = message.parts[p];
       if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-          working.reader || working.never || !is_fresh(message, p)) {
+          working.never || !is_fresh(message, p) || list.is_reader(message, p)) {
         continue;
       }
       found.push_back({i, p, working.tokens, false, {}});

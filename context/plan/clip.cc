@@ -32,11 +32,10 @@ std::vector<Candidate> candidates_of(const WorkingList& list) {
           working.kept) {
         continue;
       }
-      found.push_back({{i, p, ArtifactKind::tool_result, "", "overflow", true, false},
-                       working.never    ? 2
-                       : working.reader ? 1
-                                        : 0,
-                       working.tokens});
+      int turn = list.is_reader(message, p) ? 1 : 0;
+      if (working.never) turn = 2;
+      found.push_back(
+          {{i, p, ArtifactKind::tool_result, "", "overflow", true, false}, turn, working.tokens});
     }
   }
   return found;

@@ -13,7 +13,7 @@ uint64_t rule_sum_of(const Part& part, const Settings& settings) {
 // Why a fresh result has to go; nullptr: it stays.
 const char* reason_of(const Part& part, const WorkingPart& working, const Settings& settings,
                       const Room& room) {
-  if (working.reader || working.never) return nullptr;
+  if (working.never) return nullptr;
   const ItemLimit limit = item_limit(settings, ArtifactKind::tool_result, part.tool, room.usable);
   if (over_limit(rule_sum_of(part, settings), limit.tokens)) {
     return limit.by_share ? "window_share" : "item_limit";
@@ -35,7 +35,8 @@ void plan_results(const WorkingList& list, size_t index, const Settings& setting
         working.kept || !is_fresh(message, p)) {
       continue;
     }
-    if (const char* reason = reason_of(part, working, settings, room)) {
+    const char* reason = reason_of(part, working, settings, room);
+    if (reason != nullptr && !list.is_reader(message, p)) {
       plans.push_back({index, p, ArtifactKind::tool_result, "", reason, false, false});
     }
   }

@@ -212,8 +212,9 @@ Result<void> apply_known(Work& work) {
   const std::vector<uint64_t> pins = pins_of(work);
   input.pinned = pins;
   input.late = work.late;
-  std::optional<std::vector<PathAlias>> aliases;  // read once, if a path is asked for
-  input.own_reader = [&](const Part& result, const Part* call) {
+  // The aliases are read once, if a path is asked for.
+  input.own_reader = [&work, aliases = std::optional<std::vector<PathAlias>>()](
+                         const Part& result, const Part* call) mutable {
     return own_reader(work, result, call, aliases);
   };
   work.list = context::build_list(input);

@@ -157,7 +157,7 @@ std::optional<EvictionPlan> noticed(const Work& work, const Item& item,
 // Whether the result of a reader is cut short instead of being noticed.
 bool clips_reader(const Work& work, const ItemPlan& plan) {
   return plan.kind == ArtifactKind::tool_result &&
-         message_of(work.list, plan).parts[plan.part].reader;
+         work.list.is_reader(message_of(work.list, plan), plan.part);
 }
 
 // Reads the item and says what shall stand in its place; false: it stays. In a dry run nothing is

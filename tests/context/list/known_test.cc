@@ -157,9 +157,9 @@ TEST(Known, OwnReadersAreAskedWithTheirCall) {
   const Conversation conversation =
       ListBuilder().calls({"a", "b"}).result("b", 100).result("a", 100).result("x", 100).done();
   const WorkingList list = store.list(conversation);
-  EXPECT_TRUE(list.messages[1].parts[0].reader);
-  EXPECT_FALSE(list.messages[2].parts[0].reader);
-  EXPECT_FALSE(list.messages[3].parts[0].reader);
+  EXPECT_TRUE(list.is_reader(list.messages[1], 0));
+  EXPECT_FALSE(list.is_reader(list.messages[2], 0));
+  EXPECT_FALSE(list.is_reader(list.messages[3], 0));
 }
 
 TEST(Known, FirstTaskIsPinnedUpToItsLimit) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -46,6 +47,13 @@ class ListBuilder {
 };
 
 PartFacts facts_of(std::string_view text, uint64_t tokens);
+
+// A WorkingList's own_reader: the first part of the client's message `index` is one.
+inline std::function<bool(const WorkingMessage&, size_t)> is_at(size_t index) {
+  return [index](const WorkingMessage& message, size_t part) {
+    return message.index == index && part == 0;
+  };
+}
 
 // The list with nothing known of it.
 WorkingList list_of(const Conversation& conversation, const Settings& settings = {},

@@ -174,7 +174,7 @@ TEST(PlanBudget, ReadersNeverAndTriedOnesStay) {
   Settings settings;
   settings.never = {"todo"};
   WorkingList list = list_of(conversation, settings);
-  list.messages[2].parts[0].reader = true;
+  list.own_reader = is_at(2);
   EXPECT_EQ(gone(list, budget_plan(list, kRoom)), (Places{"call_1"}))
       << "60,000 are exempt, of the other 60,000 48,800 may stay";
   keep_part(list.messages[3], 0, "");

@@ -74,7 +74,7 @@ TEST(PlanClip, ReadersAfterTheOthersAndNeverLast) {
                                         .result("d", 5'000)
                                         .done();
   WorkingList list = list_of(conversation, settings);
-  list.messages[3].parts[0].reader = true;
+  list.own_reader = is_at(3);
   EXPECT_EQ(places(plan_clip(list, 0)), (Places{"5.0", "4.0", "3.0", "2.0"}));
   keep_part(list.messages[5], 0, "");
   replace_part(list.messages[4], 0, "notice", "/x", 500);

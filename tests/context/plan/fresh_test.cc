@@ -92,11 +92,11 @@ TEST(PlanFresh, ReadersProviderSideAndTriedOnesStay) {
   builder.last_part().provider_side = true;
   const Conversation conversation = builder.result("c", 30'000).done();
   WorkingList list = list_of(conversation);
-  list.messages[2].parts[0].reader = true;
+  list.own_reader = is_at(2);
   EXPECT_EQ(places(plan_fresh(list, {}, kWide)), Places{"4.0"});
   keep_part(list.messages[4], 0, "");
   EXPECT_TRUE(plan_fresh(list, {}, kWide).empty());
-  list.messages[2].parts[0].reader = false;
+  list.own_reader = nullptr;
   replace_part(list.messages[2], 0, "notice", "/x", 100);
   EXPECT_TRUE(plan_fresh(list, {}, kWide).empty());
   EXPECT_EQ(list.messages[2].tokens, 100u);

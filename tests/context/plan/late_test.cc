@@ -174,7 +174,7 @@ TEST(PlanLate, SmallReplacedNeverAndProviderResultsStay) {
   settings.never = {"todo"};
   WorkingList list = list_of(conversation, settings);
   replace_part(list.messages[8], 0, "notice", "/d", 900);
-  list.messages[10].parts[0].reader = true;
+  list.own_reader = is_at(10);
   EXPECT_EQ(places(plan_old_results(list, settings, kTen)), (Places{"10.0", "12.0"}))
       << "a reader's result has a path already";
   settings.old_results = false;
