@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "schema/base/json_text.h"
@@ -41,6 +42,7 @@ void SpoolFile::fail_with(Error error) {
 void BlobCollector::begin(const std::vector<uint64_t>& sizes) {
   blobs_.clear();
   blobs_.resize(sizes.size());
+  under_way_ = 0;
   for (size_t i = 0; i < sizes.size(); ++i) blobs_[i].blob.size = sizes[i];
 }
 
@@ -50,7 +52,10 @@ void BlobCollector::place(IncomingBlob& incoming) {
     Lease memory(shared_.memory);
     if (memory.grow(static_cast<size_t>(size))) {
       incoming.memory = std::move(memory);
-      incoming.blob.bytes.reserve(static_cast<size_t>(size) + json_text::kReadAhead);
+      std::string& bytes = incoming.blob.bytes;
+      bytes.reserve(static_cast<size_t>(size) + json_text::kReadAhead);
+      // What comes in is written once, where it belongs.
+      bytes.resize_and_overwrite(static_cast<size_t>(size), [](char*, size_t all) { return all; });
       return;
     }
   }
@@ -65,13 +70,23 @@ void BlobCollector::place(IncomingBlob& incoming) {
 
 void BlobCollector::add(size_t index, std::string_view piece) {
   IncomingBlob& incoming = blobs_[index];
-  const bool first = incoming.spool == nullptr && incoming.memory.amount() == 0;
-  if (first) place(incoming);
+  if (incoming.filled == 0) place(incoming);
   if (incoming.spool == nullptr) {
-    incoming.blob.bytes.append(piece);
+    char* const to = incoming.blob.bytes.data() + incoming.filled;
+    if (piece.data() != to) std::ranges::copy(piece, to);
   } else if (!incoming.spool->failed()) {
     spool(incoming.spool, piece);
   }
+  incoming.filled += piece.size();
+}
+
+std::span<char> BlobCollector::room() {
+  const auto full = [this] { return blobs_[under_way_].filled == blobs_[under_way_].blob.size; };
+  while (under_way_ < blobs_.size() && full()) ++under_way_;
+  if (under_way_ >= blobs_.size()) return {};
+  IncomingBlob& incoming = blobs_[under_way_];
+  if (incoming.filled == 0 || incoming.spool != nullptr) return {};
+  return std::span(incoming.blob.bytes).subspan(static_cast<size_t>(incoming.filled));
 }
 
 void BlobCollector::spool(const std::shared_ptr<SpoolFile>& file, std::string_view piece) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ struct SpoolPiece {
 
 struct IncomingBlob {
   Blob blob;
+  uint64_t filled = 0;               // of blob.size, so far
   std::shared_ptr<SpoolFile> spool;  // instead of blob.bytes
   Lease memory;
 };
@@ -68,7 +70,10 @@ class BlobCollector {
   explicit BlobCollector(const BlobLimits& shared) : shared_(shared) {}
 
   void begin(const std::vector<uint64_t>& sizes);
+  // The next piece. One that lies in room() already is not copied.
   void add(size_t index, std::string_view piece);
+  // Where the bytes of the blob under way may be received; empty when it goes to a file.
+  std::span<char> room();
   std::vector<IncomingBlob> take() { return std::move(blobs_); }
 
   // What is to be written; the caller runs it on a worker, one batch at a time.
@@ -83,6 +88,7 @@ class BlobCollector {
   std::vector<IncomingBlob> blobs_;
   std::vector<SpoolPiece> pending_;
   size_t pending_bytes_ = 0;
+  size_t under_way_ = 0;  // first blob that is not full
 };
 
 }  // namespace ebla::daemon

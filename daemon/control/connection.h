@@ -14,6 +14,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,7 @@ class Connection final : private FrameSink {
   Result<void> on_blob(size_t index, std::string_view piece) override;
   Result<void> on_frame() override;
   void receive();
+  std::span<char> room();
   void take_descriptors(const msghdr& message);
   size_t feed(std::string_view bytes);
   void feed_slice(std::string_view slice);

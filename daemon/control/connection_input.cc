@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "daemon/control/connection.h"
@@ -29,7 +30,7 @@ void Connection::Passed::append(Passed more) {
 }
 
 void Connection::receive() {
-  std::vector<char>& buffer = core_->receive_buffer;
+  const std::span<char> buffer = room();
   alignas(cmsghdr) char control[CMSG_SPACE(kPassedAtOnce * sizeof(int))];
   iovec into{buffer.data(), buffer.size()};
   msghdr message{};
@@ -56,6 +57,14 @@ void Connection::receive() {
   const std::string_view bytes(buffer.data(), static_cast<size_t>(count));
   const size_t fed = feed(bytes);
   if (!input_ended_) rest_ = bytes.substr(fed);
+}
+
+// The rest of a long blob is received where it belongs.
+std::span<char> Connection::room() {
+  const std::span<char> shared(core_->receive_buffer);
+  if (blob_left_ < shared.size() || current_.refusal || arrived_.any()) return shared;
+  const std::span<char> own = blobs_.room();
+  return own.empty() ? shared : own;
 }
 
 void Connection::take_descriptors(const msghdr& message) {

@@ -82,6 +82,35 @@ TEST_F(ControlBlobsTest, LargeOnesLieInAFile) {
   EXPECT_EQ(std::distance(begin(names), end(names)), 1);
 }
 
+// Long ones are received where they belong, short ones and their ends by way of a shared buffer.
+TEST_F(ControlBlobsTest, ManyInMemoryArriveWholeBesideOthers) {
+  const Running running = start();
+  Client client(socket_path());
+  Client other(socket_path());
+  Texts texts;
+  uint32_t seed = 10;
+  for (const size_t size : {300 * limits::kKiB, limits::kMiB + 3, size_t{0}, 256 * limits::kKiB,
+                            size_t{7}, 2 * limits::kMiB}) {
+    texts.push_back(kit::random_bytes(size, ++seed));
+  }
+  const std::string one = request_with_blobs("1", "evict", R"({"content":{"$blob":0}})", texts);
+  const std::string bytes =
+      one + request_with_blobs("2", "evict", R"({"content":{"$blob":1}})", {texts[1], texts[5]});
+  for (size_t at = 0; at < bytes.size(); at += 777'777) {
+    ASSERT_TRUE(client.send(bytes.substr(at, 777'777)));
+    EXPECT_EQ(other.call(request("3", "status")).id(), "3");
+  }
+  for (int answers = 0; answers < 2; ++answers) {
+    const Received answer = client.expect();
+    const Texts sent = answer.id() == "1" ? texts : Texts{texts[1], texts[5]};
+    const auto& blobs = answer.result().find("blobs")->items;
+    ASSERT_EQ(blobs.size(), sent.size());
+    for (size_t i = 0; i < sent.size(); ++i) {
+      EXPECT_EQ(blobs[i].find("xxh3")->text, xxh3_128(sent[i]).hex()) << i;
+    }
+  }
+}
+
 TEST_F(ControlBlobsTest, FailedSpoolCostsOneRequest) {
   options_.spool_folder = "/proc/no-such-folder";
   const Running running = start();
