@@ -295,6 +295,7 @@ Result<Conversation> read_list(
     if (!item.is_object()) return bad_place(place_of(name, index), "must be an object");
     Message& message = conversation.messages.emplace_back();
     message.span = item.span();
+    message.bytes_hash = xxh3_64(item.raw());
     const std::string fault = read(reader, item, message);
     if (!fault.empty()) return bad_place(place_of(name, index), fault);
     reader.finish(message);

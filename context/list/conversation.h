@@ -86,7 +86,8 @@ struct Part {
 
 struct Message {
   Role role = Role::other;
-  Span span;  // its JSON value
+  Span span;                // its JSON value
+  uint64_t bytes_hash = 0;  // XXH3 of that, as it is written
   std::vector<Part> parts;
   ContentShape shape = ContentShape::text;  // of its content
   // Engine identity of the message as it stands here (replacements not resolved): role, text, call

@@ -117,7 +117,7 @@ std::vector<uint64_t> hashes_of(const Work& work, const std::vector<Splice>& spl
   const auto& messages = work.sent.conversation->messages;
   size_t at = 0;
   const auto keep_to = [&](size_t end) {
-    for (; at < end; ++at) hashes.push_back(xxh3_64(messages[at].span.of(*work.sent.text)));
+    for (; at < end; ++at) hashes.push_back(messages[at].bytes_hash);
   };
   for (const Splice& splice : splices) {
     keep_to(splice.index);
