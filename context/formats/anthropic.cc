@@ -90,6 +90,14 @@ class Anthropic final : public FormatBase {
     return shape == ContentShape::absent || FormatBase::takes(shape, body, result);
   }
 
+  std::vector<std::vector<JsonValue>> call_ids(const JsonValue& message) const override {
+    std::vector<std::vector<JsonValue>> ids(1);
+    for (const JsonValue& block : message["content"]) {
+      if (block["type"].equals("tool_use")) ids.front().push_back(block["id"]);
+      if (block["type"].equals("tool_result")) ids.front().push_back(block["tool_use_id"]);
+    }
+    return ids;
+  }
   std::string result_of(std::string_view, const Conversation&, const Part& call,
                         std::string_view text) const override {
     return json_object({{"type", R"("tool_result")"},

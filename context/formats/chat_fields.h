@@ -10,4 +10,7 @@ void read_chat_calls(PartReader& reader, Message& message, const JsonValue& hold
 // Reasoning that stands beside the content.
 void read_reasoning_fields(PartReader& reader, Message& message, const JsonValue& holder);
 
+// This member of each element of a list.
+std::vector<JsonValue> ids_within(const JsonValue& list, std::string_view name = "id");
+
 }  // namespace ebla::context

@@ -46,6 +46,7 @@ struct Repair {
     stray_result,      // no call before it, or the call has its result already: what it says goes
                        // on as words of the user
     misplaced_result,  // not where the format wants it: it moves behind its call
+    repeated_id,       // a call bears the id of another: it gets one of its own, and its result
     empty_content,     // a placeholder takes its place; part = parts.size(): all of the message
     wrong_type,        // neither text nor blocks: it becomes that; part = parts.size(): as above
     no_user_first,     // the list begins with the model: a message of the user goes before it

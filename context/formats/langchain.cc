@@ -172,6 +172,14 @@ class LangChain final : public FormatBase {
   }
   JsonValue fields_of(const JsonValue& message) const override { return fields_within(message); }
 
+  std::vector<std::vector<JsonValue>> call_ids(const JsonValue& message) const override {
+    const JsonValue fields = fields_within(message);
+    return {ids_within(fields["tool_calls"]),
+            ids_within(fields["additional_kwargs"]["tool_calls"]),
+            ids_within(fields["content"]),
+            ids_within(fields["content"], "call_id"),
+            {fields["tool_call_id"]}};
+  }
   std::string result_of(std::string_view, const Conversation& conversation, const Part& call,
                         std::string_view text) const override {
     return wrapped(conversation, kKinds[2], json_string(text), json_string(call.call_id));

@@ -73,6 +73,9 @@ class OpenAi final : public FormatBase {
     return (function && shape == ContentShape::null) || FormatBase::takes(shape, body, result);
   }
 
+  std::vector<std::vector<JsonValue>> call_ids(const JsonValue& message) const override {
+    return {ids_within(message["tool_calls"]), {message["tool_call_id"]}};
+  }
   std::string result_of(std::string_view, const Conversation&, const Part& call,
                         std::string_view text) const override {
     if (call.call_id.empty()) {
@@ -115,6 +118,12 @@ void read_chat_calls(PartReader& reader, Message& message, const JsonValue& hold
   if (const JsonValue call = holder["function_call"]; call.is_object()) {
     reader.call(message, call, {.name = call["name"].text(), .arguments = call["arguments"]});
   }
+}
+
+std::vector<JsonValue> ids_within(const JsonValue& list, std::string_view name) {
+  std::vector<JsonValue> ids;
+  for (const JsonValue& each : list) ids.push_back(each[name]);
+  return ids;
 }
 
 const Format& openai_format() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "context/formats/format.h"
 #include "schema/base/hash.h"
@@ -15,35 +16,131 @@ namespace {
 struct Key {
   std::string_view id;
   std::string_view tool;  // only of calls without an id
+  uint32_t number = 0;
   bool operator==(const Key&) const = default;
 };
 struct KeyHash {
   size_t operator()(const Key& key) const {
-    return xxh3_64(key.id) ^ std::hash<std::string_view>()(key.tool);
+    return (xxh3_64(key.id) ^ std::hash<std::string_view>()(key.tool)) + key.number;
   }
 };
 
 Key key_of(const Part& part) {
-  return {part.call_id, part.call_id.empty() ? std::string_view(part.tool) : std::string_view()};
+  return {part.call_id, part.call_id.empty() ? std::string_view(part.tool) : std::string_view(),
+          part.number};
 }
 
 constexpr size_t kNone = SIZE_MAX;
 
-// A call, and the one of the same key before it that was open then.
+// A call, and the one of the same key that it stands upon in a stack.
 struct Call {
   PartAt at;
-  size_t before = kNone;
+  size_t turn = 0;  // of the model
+  size_t below = kNone;
   bool answered = false;
 };
 // Of one key, indexes of calls.
 struct Calls {
-  size_t open = kNone;  // the newest without a result
+  size_t open = kNone;  // stack of those without a result, the newest on top
+  size_t next = kNone;  // of these, stack of those that are answered next, the first on top
   size_t newest = kNone;
+  size_t results = 0;  // that are still to come before the model speaks again
 };
+
+void move_top(std::vector<Call>& calls, size_t& from, size_t& to) {
+  const size_t top = from;
+  from = std::exchange(calls[top].below, to);
+  to = top;
+}
 
 const Part& part_at(const Conversation& conversation, PartAt at) {
   return conversation.messages[at.message].parts[at.part];
 }
+
+class Pairer {
+ public:
+  explicit Pairer(const Conversation& conversation) : messages_(conversation.messages) {
+    by_key_.reserve(messages_.size() / 2);
+  }
+
+  Pairing pair() {
+    bool model_spoke = false;
+    for (size_t m = 0; m < messages_.size(); ++m) {
+      const bool model = is_model(messages_[m]);
+      if (model && !model_spoke) ++turn_;
+      if (!model && (model_spoke || m == 0) && doubled_) count_results(m);
+      model_spoke = model;
+      for (size_t p = 0; p < messages_[m].parts.size(); ++p) {
+        const Part& part = messages_[m].parts[p];
+        if (part.kind == PartKind::tool_call) call(part, {m, p});
+        if (part.kind == PartKind::tool_result) result(part, {m, p});
+      }
+    }
+    for (const Call& call : calls_) {
+      if (!call.answered) pairing_.unanswered.push_back(call.at);
+    }
+    return std::move(pairing_);
+  }
+
+ private:
+  void call(const Part& part, PartAt at) {
+    Calls& known = by_key_[key_of(part)];
+    put_back(known);
+    if (known.open != kNone && calls_[known.open].turn == turn_) doubled_ = true;
+    calls_.push_back({.at = at, .turn = turn_, .below = known.open});
+    known.open = known.newest = calls_.size() - 1;
+  }
+
+  void result(const Part& part, PartAt at) {
+    const auto found = by_key_.find(key_of(part));
+    if (found == by_key_.end()) return pairing_.strays.push_back(at);
+    Calls& known = found->second;
+    if (known.next == kNone) choose(known);
+    known.results -= std::min<size_t>(known.results, 1);
+    if (known.next == kNone) return pairing_.second.push_back({calls_[known.newest].at, at});
+    Call& call = calls_[known.next];
+    known.next = call.below;
+    call.answered = true;
+    pairing_.pairs.push_back({call.at, at});
+  }
+
+  // Of the newest turn that has open calls, the messages that as many results are for.
+  void choose(Calls& known) {
+    if (known.open == kNone) return;
+    const size_t turn = calls_[known.open].turn;
+    size_t message = calls_[known.open].at.message;
+    for (size_t chosen = 0; known.open != kNone; ++chosen) {
+      const Call& top = calls_[known.open];
+      const bool same = top.at.message == message;
+      if (top.turn != turn || (!same && chosen >= known.results)) return;
+      message = top.at.message;
+      move_top(calls_, known.open, known.next);
+    }
+  }
+
+  void put_back(Calls& known) {
+    while (known.next != kNone) move_top(calls_, known.next, known.open);
+  }
+
+  // What comes before the model speaks again.
+  void count_results(size_t m) {
+    for (; m < messages_.size() && !is_model(messages_[m]); ++m) {
+      for (const Part& part : messages_[m].parts) {
+        if (part.kind != PartKind::tool_result) continue;
+        const auto found = by_key_.find(key_of(part));
+        if (found == by_key_.end()) continue;
+        if (found->second.results++ == 0) put_back(found->second);
+      }
+    }
+  }
+
+  const std::vector<Message>& messages_;
+  Pairing pairing_;
+  std::vector<Call> calls_;
+  std::unordered_map<Key, Calls, KeyHash> by_key_;
+  size_t turn_ = 0;
+  bool doubled_ = false;  // a turn of the model asked twice under one key
+};
 
 }  // namespace
 
@@ -54,37 +151,7 @@ bool only_reasoning(const Message& message) {
 }
 
 Pairing pair_calls(const Conversation& conversation) {
-  Pairing pairing;
-  std::vector<Call> calls;
-  std::unordered_map<Key, Calls, KeyHash> by_key;
-  by_key.reserve(conversation.messages.size() / 2);
-  for (size_t m = 0; m < conversation.messages.size(); ++m) {
-    const std::vector<Part>& parts = conversation.messages[m].parts;
-    for (size_t p = 0; p < parts.size(); ++p) {
-      const Part& part = parts[p];
-      if (part.kind == PartKind::tool_call) {
-        Calls& known = by_key[key_of(part)];
-        calls.push_back({.at = {m, p}, .before = known.open});
-        known.open = known.newest = calls.size() - 1;
-      } else if (part.kind == PartKind::tool_result) {
-        const auto found = by_key.find(key_of(part));
-        if (found == by_key.end()) {
-          pairing.strays.push_back({m, p});
-        } else if (found->second.open == kNone) {
-          pairing.second.push_back({calls[found->second.newest].at, {m, p}});
-        } else {
-          Call& call = calls[found->second.open];
-          pairing.pairs.push_back({call.at, {m, p}});
-          call.answered = true;
-          found->second.open = call.before;
-        }
-      }
-    }
-  }
-  for (const Call& call : calls) {
-    if (!call.answered) pairing.unanswered.push_back(call.at);
-  }
-  return pairing;
+  return Pairer(conversation).pair();
 }
 
 void name_results(Conversation& conversation) {

@@ -25,8 +25,9 @@ struct Pairing {
   std::vector<Pair> second;        // results of a call that has one already, in order
 };
 
-// A result answers the newest call of its id that has no result yet; calls without an id are told
-// by the tool's name. Ids may be used again in later turns.
+// A result answers the newest call of its id that has no result yet; of several calls that the
+// model made in one turn, and several results behind them, the first answers the first. Calls
+// without an id are told by the tool's name. Ids may be used again, in later turns or by mistake.
 Pairing pair_calls(const Conversation& conversation);
 
 // An item of its own, as some formats have it.

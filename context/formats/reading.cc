@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/formats/call_ids.h"
 #include "context/formats/canonical.h"
 #include "context/formats/carried.h"
 #include "context/formats/media.h"
@@ -18,6 +19,13 @@ namespace {
 // What the provider adds around a message, a call and a result, in tokens.
 constexpr uint64_t kMessageFrame = 4;
 constexpr uint64_t kCallFrame = 8;
+
+// What the provider answers itself bears its own ids.
+void set_call_id(Part& part, const std::string& id, bool provider_side) {
+  const CallId read = provider_side ? CallId{id} : read_call_id(id);
+  part.call_id = read.id;
+  part.number = read.number;
+}
 
 }  // namespace
 
@@ -150,7 +158,7 @@ void PartReader::call(Message& message, const JsonValue& block, const Call& call
   Part& part = message.parts.emplace_back();
   part.kind = PartKind::tool_call;
   part.span = block.span();
-  part.call_id = call.id;
+  set_call_id(part, call.id, call.provider_side);
   part.tool = call.name;
   part.arguments = call.arguments.span();
   part.free_form = call.free_form;
@@ -172,7 +180,7 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
     Part& part = message.parts.emplace_back();
     part.kind = PartKind::tool_result;
     part.span = block.span();
-    part.call_id = answer.id;
+    set_call_id(part, answer.id, answer.provider_side);
     part.tool = answer.name;
     part.content = answer.content.span();
     part.error = answer.error;

@@ -1,7 +1,11 @@
 // What a provider would refuse in a list, and how it is made valid.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
+#include "context/formats/call_ids.h"
 #include "context/formats/pairs.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
@@ -11,6 +15,7 @@ namespace ebla::context {
 namespace {
 
 using What = Repair::What;
+using At = std::pair<size_t, size_t>;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
@@ -45,15 +50,43 @@ class Finder {
     const Pairing pairing = pair_calls(conversation_);
     const Placing placing(format_.result_place(), conversation_);
     const size_t live = live_turn(pairing, placing);
+    const std::vector<PartAt> repeated = repeated_calls(format_.result_place(), conversation_);
+    const auto answered = newest_answered(pairing, repeated);
+    std::set<At> waiting;
     for (PartAt call : pairing.unanswered) {
       const bool answerable = !format_.result_of(body_, conversation_, part(call), "").empty();
-      if (call.message < live && answerable) add(call, What::dangling_call);
+      const auto later = answered.find(part(call).call_id);
+      const bool over =
+          call.message < live || (later != answered.end() && later->second > call.message);
+      if (over && answerable) {
+        add(call, What::dangling_call);
+      } else {
+        waiting.insert({call.message, call.part});
+      }
+    }
+    // The result of one that waits comes under the id that the client knows.
+    for (PartAt call : repeated) {
+      if (!waiting.contains({call.message, call.part})) add(call, What::repeated_id);
     }
     for (PartAt result : pairing.strays) add(result, What::stray_result);
     for (const Pair& pair : pairing.second) add(pair.result, What::stray_result);
     for (const Pair& pair : pairing.pairs) {
       if (!placing.in_place(pair)) add(pair.result, What::misplaced_result);
     }
+  }
+
+  // Of ids that several calls bear, the message of the newest call with a result: none comes any
+  // more for those before it.
+  std::map<std::string_view, size_t> newest_answered(const Pairing& pairing,
+                                                     const std::vector<PartAt>& repeated) const {
+    std::map<std::string_view, size_t> newest;
+    if (format_.result_place() == ResultPlace::messages) return newest;
+    for (PartAt call : repeated) newest.try_emplace(part(call).call_id, 0);
+    for (const Pair& pair : pairing.pairs) {
+      const auto found = newest.find(part(pair.call).call_id);
+      if (found != newest.end()) found->second = std::max(found->second, pair.call.message);
+    }
+    return newest;
   }
 
   // A stray is no answer: a turn that it is carried on behind has moved on.

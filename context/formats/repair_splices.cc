@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "context/formats/call_ids.h"
 #include "context/formats/carried.h"
 #include "context/formats/fill.h"
 #include "context/formats/pairs.h"
@@ -25,7 +26,9 @@ class Fixer {
       : format_(format),
         body_(body),
         conversation_(conversation),
-        placing_(format.result_place(), conversation) {
+        placing_(format.result_place(), conversation),
+        pairing_(pair_calls(conversation)) {
+    std::vector<PartAt> repeated;
     for (const Repair& repair : repairs) {
       if (repair.what == What::empty_content) {
         empty_[repair.message].push_back(repair.part);
@@ -34,6 +37,8 @@ class Fixer {
         changed_.insert(repair.message);
       } else if (repair.what == What::no_user_first) {
         first_ = repair.message;
+      } else if (repair.what == What::repeated_id) {
+        repeated.push_back({repair.message, repair.part});
       } else if (repair.what == What::dangling_call) {
         dangling_.insert({repair.message, repair.part});
       } else {
@@ -42,7 +47,8 @@ class Fixer {
         to.insert({repair.message, repair.part});
       }
     }
-    for (const Pair& pair : pair_calls(conversation).second) {
+    give_numbers(repeated);
+    for (const Pair& pair : pairing_.second) {
       answered_[{pair.result.message, pair.result.part}] =
           &conversation.messages[pair.call.message].parts[pair.call.part];
     }
@@ -71,17 +77,42 @@ class Fixer {
  private:
   using At = std::pair<size_t, size_t>;
 
+  // A call and its result together.
+  void give_numbers(const std::vector<PartAt>& calls) {
+    if (calls.empty()) return;
+    const auto give = [this](PartAt at, uint32_t number) {
+      numbers_[at.message].push_back({at.part, number});
+      changed_.insert(at.message);
+    };
+    const std::vector<uint32_t> numbers = new_numbers(format_.result_place(), conversation_, calls);
+    for (size_t i = 0; i < calls.size(); ++i) {
+      give(calls[i], numbers[i]);
+      number_of_[{calls[i].message, calls[i].part}] = numbers[i];
+    }
+    for (const Pair& pair : pairing_.pairs) {
+      const auto found = number_of_.find({pair.call.message, pair.call.part});
+      if (found != number_of_.end()) give(pair.result, found->second);
+    }
+  }
+
+  // The call under the id that it will bear.
+  Part call_at(PartAt at) const {
+    Part call = conversation_.messages[at.message].parts[at.part];
+    const auto found = number_of_.find({at.message, at.part});
+    call.call_id =
+        written_id(call.call_id, found == number_of_.end() ? call.number : found->second);
+    return call;
+  }
+
   // New and moved results, in the order of their calls.
   void place_results() {
-    const Pairing pairing = pair_calls(conversation_);
     std::map<At, std::string> by_call;
-    for (PartAt call : pairing.unanswered) {
+    for (PartAt call : pairing_.unanswered) {
       if (!dangling_.contains({call.message, call.part})) continue;
-      const Part& part = conversation_.messages[call.message].parts[call.part];
       by_call[{call.message, call.part}] =
-          format_.result_of(body_, conversation_, part, texts::kInterrupted);
+          format_.result_of(body_, conversation_, call_at(call), texts::kInterrupted);
     }
-    for (const Pair& pair : pairing.pairs) {
+    for (const Pair& pair : pairing_.pairs) {
       if (!moved_.contains({pair.result.message, pair.result.part})) continue;
       by_call[{pair.call.message, pair.call.part}] = moved_json(pair.result);
     }
@@ -183,7 +214,11 @@ class Fixer {
     if (!changed_.contains(m)) return std::string(message.span.of(body_));
     const auto found = empty_.find(m);
     const std::span<const size_t> none;
-    return filled_message(format_, body_, message, found == empty_.end() ? none : found->second);
+    std::string json =
+        filled_message(format_, body_, message, found == empty_.end() ? none : found->second);
+    const auto numbers = numbers_.find(m);
+    if (numbers == numbers_.end()) return json;
+    return with_new_ids(format_, std::move(json), message, numbers->second);
   }
 
   void splice_messages(size_t m, Splice& splice) {
@@ -216,10 +251,20 @@ class Fixer {
     }
     splice.remove = 1;
     std::string json = with_blocks(m);
-    if (json.empty() && !turn_stays(m)) {
+    if (json.empty() && !turn_stays(m) && !waits_behind(m)) {
       json = placeholder_message(format_, body_, conversation_.messages[m]);
     }
     if (!json.empty()) splice.insert.push_back(std::move(json));
+  }
+
+  // Whether the calls in front of this last turn of the user still wait for their results: words
+  // in their place would end that.
+  bool waits_behind(size_t m) const {
+    if (placing_.next_model(m) != conversation_.messages.size()) return false;
+    return std::ranges::any_of(pairing_.unanswered, [this](PartAt call) {
+      const Part& part = conversation_.messages[call.message].parts[call.part];
+      return !part.provider_side && !dangling_.contains({call.message, call.part});
+    });
   }
 
   // Whether the user's turn that this message belongs to has another one that stays.
@@ -288,10 +333,13 @@ class Fixer {
   std::string_view body_;
   const Conversation& conversation_;
   Placing placing_;
+  Pairing pairing_;
   std::map<size_t, std::vector<size_t>> empty_;
   std::set<size_t> changed_;     // messages whose contents are set right
   std::optional<size_t> first_;  // the model's, where the user's is wanted
   std::map<size_t, std::set<size_t>> dropped_;
+  std::map<size_t, std::vector<NewNumber>> numbers_;  // by message
+  std::map<At, uint32_t> number_of_;                  // the same, of calls
   std::set<At> dangling_;
   std::set<At> moved_;
   std::set<At> carried_;

@@ -51,9 +51,12 @@ bool is_provider_call(std::string_view type) {
   return false;
 }
 
-std::string call_id_of(const JsonValue& item) {
+JsonValue id_token(const JsonValue& item) {
   const JsonValue id = item["call_id"];
-  return (id.is_string() ? id : item["id"]).text();
+  return id.is_string() ? id : item["id"];
+}
+std::string call_id_of(const JsonValue& item) {
+  return id_token(item).text();
 }
 
 void read_reasoning(PartReader& reader, Message& message, const JsonValue& item) {
@@ -193,6 +196,9 @@ class Responses final : public FormatBase {
     return content ? content : message["output"];
   }
 
+  std::vector<std::vector<JsonValue>> call_ids(const JsonValue& message) const override {
+    return {{id_token(message)}};
+  }
   std::string result_of(std::string_view body, const Conversation&, const Part& call,
                         std::string_view text) const override {
     const Result<JsonTree> item = JsonTree::read(call.span.of(body));

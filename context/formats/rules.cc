@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "context/formats/call_ids.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
 
@@ -36,7 +37,7 @@ class Rules {
   void report(std::string text) { breaches_.push_back(std::move(text)); }
 
   static std::string id_of(const Part& part) {
-    return part.call_id.empty() ? part.tool : part.call_id;
+    return part.call_id.empty() ? part.tool : written_id(part);
   }
 
   bool leads(size_t m) const {  // system and developer messages stand in front
@@ -82,12 +83,12 @@ class Rules {
     if (part.kind == PartKind::tool_call) {
       if (place != ResultPlace::anywhere && m != calls_at_ && !same_turn(m)) close_calls(m);
       calls_at_ = m;
-      if (!open_.insert({id_of(part), m}).second) {
-        report("two calls of one id: " + id_of(part));
-      }
+      open_.insert({id_of(part), m});
+      ++ids_[id_of(part)];
       return;
     }
     if (part.kind == PartKind::tool_result) {
+      if (ids_[id_of(part)] > 1) report("two calls of one id: " + id_of(part));
       if (open_.erase(id_of(part)) == 0 && !others_.contains(id_of(part))) {
         report("a result without its call: " + id_of(part));
       }
@@ -114,6 +115,8 @@ class Rules {
       if (m < live_ || end < messages_.size()) report("a call without its result: " + id);
     }
     open_.clear();
+    // An id may come again where results stand right behind their calls.
+    if (format_.result_place() == ResultPlace::messages) ids_.clear();
   }
 
   static constexpr size_t kBlankProbeBytes = 64 * 1024;
@@ -123,6 +126,7 @@ class Rules {
   const std::vector<Message>& messages_;
   size_t live_;
   std::map<std::string, size_t> open_;  // by id, the message that asked
+  std::map<std::string, size_t> ids_;   // how many calls bear it, of all or of this turn
   std::set<std::string> others_;        // ids of calls that may go without a result
   size_t calls_at_ = 0;
   size_t result_end_ = 0;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "context/formats/format.h"
 #include "context/formats/reading.h"
@@ -44,10 +45,13 @@ class FormatBase : public Format {
   virtual JsonValue fields_of(const JsonValue& message) const { return message; }
   // A message of the user with this content, a JSON value, in the shape of this list.
   virtual std::string user_of(const Conversation& conversation, std::string_view content) const = 0;
+  // The ids of calls and results in the JSON value of a message: one list for each place where it
+  // says them, each in the order of its parts.
+  virtual std::vector<std::vector<JsonValue>> call_ids(const JsonValue& message) const = 0;
   // A medium of a result as a block of the user's.
   virtual std::string user_media(std::string_view block) const { return std::string(block); }
-  // A result of this text for a call: a message, or a block where results are blocks. "": nobody
-  // but the tool can tell what it would be.
+  // A result of this text for a call, under its call_id as it is: a message, or a block where
+  // results are blocks. "": nobody but the tool can tell what it would be.
   virtual std::string result_of(std::string_view body, const Conversation& conversation,
                                 const Part& call, std::string_view text) const = 0;
   // Whether the provider takes a content of this shape; `result`: of this one, else of a message

@@ -68,7 +68,8 @@ struct Part {
   std::vector<Span> texts;  // the string tokens, quotes included, that are its text in order
   Span arguments;           // tool_call: the object, or the string token that holds JSON
   Span content;             // tool_result: the value that a replacement stands for (string or list)
-  std::string call_id;      // tool_call, tool_result: as decoded
+  std::string call_id;      // tool_call, tool_result: as the client gave it, decoded
+  uint32_t number = 0;      // of a call of an id that others bear, too (call_ids.h)
   std::string tool;         // name; of a result: where the format or the call tells it
   bool free_form = false;   // tool_call: the arguments are plain text, not JSON
   std::string media_type;   // image, document: "image/png"

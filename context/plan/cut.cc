@@ -53,6 +53,7 @@ std::vector<size_t> group_points(const WorkingList& list) {
       Part& each = copy.parts.emplace_back();
       each.kind = part.kind;
       each.call_id = part.call_id;
+      each.number = part.number;
       each.tool = part.tool;
     }
   }

@@ -8,6 +8,7 @@
 #include <future>
 #include <utility>
 
+#include "context/formats/call_ids.h"
 #include "context/formats/pairs.h"
 #include "context/list/marks.h"
 #include "context/list/turns.h"
@@ -27,6 +28,11 @@ using context::ItemPlan;
 using context::Part;
 using context::PartKind;
 using context::WorkingMessage;
+
+// By the client's own id, or the one that a repair gave to its call.
+bool names(std::string_view id, const Part& result) {
+  return id == result.call_id || (result.number > 0 && id == context::written_id(result));
+}
 
 // One result, and the media among its blocks.
 void plan_result(const WorkingMessage& message, size_t index, size_t part,
@@ -54,7 +60,9 @@ std::vector<ItemPlan> plan_asked(const Work& work) {
     const auto& parts = work.list.messages[m].message->parts;
     for (size_t p = 0; p < parts.size(); ++p) {
       if (parts[p].kind != PartKind::tool_result || parts[p].provider_side) continue;
-      if (std::ranges::find(ids, parts[p].call_id) == ids.end()) continue;
+      if (std::ranges::none_of(ids, [&](const std::string& id) { return names(id, parts[p]); })) {
+        continue;
+      }
       plan_result(work.list.messages[m], m, p, plans);
     }
   }
@@ -67,7 +75,7 @@ void note_not_found(Work& work) {
     const Part* found = nullptr;
     for (const context::Message& message : work.current.conversation->messages) {
       const auto result = std::ranges::find_if(message.parts, [&](const Part& part) {
-        return part.kind == PartKind::tool_result && part.call_id == id;
+        return part.kind == PartKind::tool_result && names(id, part);
       });
       if (result != message.parts.end()) found = &*result;
     }

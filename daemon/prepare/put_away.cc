@@ -59,10 +59,13 @@ Result<std::string> content_of(const Work& work, const ItemPlan& plan) {
   return fail(Code::internal_error, "a planned argument is not there");
 }
 
-const Part* call_of(const Work& work, const Part& result) {
-  for (const WorkingMessage& message : work.list.messages) {
-    for (const Part& part : message.message->parts) {
-      if (part.kind == context::PartKind::tool_call && part.call_id == result.call_id) return &part;
+// The call that a result answers: ids may be used again, so the newest one before it.
+const Part* call_of(const Work& work, const ItemPlan& plan) {
+  const Part& result = part_of(work, plan);
+  for (size_t m = plan.pin ? 0 : plan.message; m-- > 0;) {
+    for (const Part& part : work.list.messages[m].message->parts) {
+      const bool call = part.kind == context::PartKind::tool_call;
+      if (call && part.call_id == result.call_id && part.number == result.number) return &part;
     }
   }
   return nullptr;
@@ -113,7 +116,7 @@ std::optional<EvictionPlan> short_text(const Work& work, const Item& item,
       must_halve = false;
       break;
     default: {
-      const Part* call = call_of(work, part);
+      const Part* call = call_of(work, item.plan);
       standing.text(context::reader_clip(
           text, call == nullptr
                     ? ""

@@ -26,6 +26,8 @@ std::string_view repair_name(Repair::What what) {
       return "stray_result";
     case Repair::What::misplaced_result:
       return "misplaced_result";
+    case Repair::What::repeated_id:
+      return "repeated_id";
     case Repair::What::wrong_type:
       return "wrong_type";
     case Repair::What::no_user_first:

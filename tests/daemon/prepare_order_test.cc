@@ -159,5 +159,94 @@ TEST_F(PrepareOrderTest, NoSummaryCoversALateResult) {
   }
 }
 
+// Frameworks count the calls of each turn from 1.
+TEST_F(PrepareOrderTest, OneIdInEveryTurnMixesNothingUp) {
+  for (const Speech& speech : speeches()) {
+    SCOPED_TRACE(speech.format);
+    fresh_store();
+    List list;
+    List kept;
+    std::vector<std::string> paths;
+    for (int turn = 0; turn < 8; ++turn) {
+      const std::string text = fmt::format("turn {}\n{}", turn, kit::numbered_rows(90'000));
+      const List said = {speech.user(fmt::format("ask {}", turn)), call_of(speech, "call_1"),
+                         result_of(speech, "call_1", text)};
+      for (List* each : {&list, &kept}) each->insert(each->end(), said.begin(), said.end());
+      const Json reply = ask(speech, list);
+      ASSERT_EQ(count_of(reply, "tool_result"), 1u) << to_json(*reply.find("actions"));
+      EXPECT_EQ(text_of(action_of(reply, "tool_result"), "id"), "call_1");
+      paths.push_back(text_of(action_of(reply, "tool_result"), "path"));
+      EXPECT_EQ(file(paths.back()), text);
+      // Whoever keeps what comes back is told nothing new about it.
+      const Json second = ask(speech, kept);
+      EXPECT_EQ(messages_of(second), messages_of(reply));
+      kept = messages_of(second);
+      EXPECT_TRUE(ask(speech, kept).find("actions")->items.empty());
+      EXPECT_EQ(messages_of(ask(speech, kept)), kept);
+      for (List* each : {&list, &kept}) each->push_back(speech.model("seen"));
+    }
+    std::ranges::sort(paths);
+    EXPECT_EQ(std::ranges::adjacent_find(paths), paths.end());
+    EXPECT_THAT(paths.front(), HasSubstr("call_1"));
+    // A rewind, and the same turn once more.
+    const List whole = messages_of(ask(speech, list));
+    EXPECT_EQ(messages_of(ask(speech, first(list, 11))), first(whole, 11));
+    EXPECT_EQ(messages_of(ask(speech, list)), whole);
+  }
+}
+
+TEST_F(PrepareOrderTest, OneIdInEveryTurnThroughPasses) {
+  const std::string_view window = R"(,"window":10000)";
+  for (const Speech& speech : speeches()) {
+    SCOPED_TRACE(speech.format);
+    fresh_store();
+    List list;
+    List kept;
+    for (int turn = 0; turn < 24; ++turn) {
+      const List said = {speech.user(fmt::format("ask {} {}", turn, kit::prose(2'000))),
+                         call_of(speech, "call_1"),
+                         result_of(speech, "call_1", fmt::format("{} {}", turn, kit::prose(2'500))),
+                         call_of(speech, "call_1"),
+                         result_of(speech, "call_1", fmt::format("{} once more", turn))};
+      for (List* each : {&list, &kept}) each->insert(each->end(), said.begin(), said.end());
+      const Json whole = ask(speech, list, window);
+      kept = messages_of(ask(speech, kept, window));
+      ASSERT_EQ(messages_of(whole), kept) << "turn " << turn;
+      for (List* each : {&list, &kept}) each->push_back(speech.model("seen"));
+    }
+    EXPECT_THAT(all_of(kept), HasSubstr("# Summary of older messages"));
+    for (int turn = 0; turn < 6; ++turn) {
+      EXPECT_THAT(history(), HasSubstr(fmt::format("{} once more", turn)));
+    }
+  }
+}
+
+// The model's message stands twice: a retry appended it again.
+TEST_F(PrepareOrderTest, ACallThatStandsTwiceHasOneResult) {
+  const std::string text = kit::numbered_rows(100'000);
+  for (const Speech& speech : speeches()) {
+    SCOPED_TRACE(speech.format);
+    fresh_store();
+    const List list = {speech.user("go"), call_of(speech, "x"), call_of(speech, "x"),
+                       result_of(speech, "x", text)};
+    const Json reply = ask(speech, list);
+    EXPECT_EQ(text_of(action_of(reply, "repair"), "reason"), "dangling_call");
+    EXPECT_EQ(file(text_of(action_of(reply, "tool_result"), "path")), text);
+    EXPECT_THAT(all_of(messages_of(reply)), HasSubstr("the call was interrupted"));
+    go_on(speech, list, messages_of(reply));
+  }
+}
+
+TEST_F(PrepareOrderTest, AResultUnderAnIdUsedAgainIsPutAwayByName) {
+  const Speech speech = speeches().front();
+  const List kept = messages_of(
+      ask(speech, {speech.user("go"), call_of(speech, "x"), result_of(speech, "x", "first"),
+                   call_of(speech, "x"), result_of(speech, "x", kit::prose(9'000))}));
+  EXPECT_THAT(kept.at(3), HasSubstr("\"x_ebla2\""));
+  const Json reply = ask(speech, kept, R"(,"put_away":["x_ebla2"])");
+  EXPECT_EQ(file(text_of(action_of(reply, "tool_result"), "path")), kit::prose(9'000));
+  EXPECT_EQ(count_of(reply, "not_put_away"), 0u);
+}
+
 }  // namespace
 }  // namespace ebla::daemon

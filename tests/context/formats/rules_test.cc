@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <regex>
 
 #include "schema/base/json.h"
 #include "tests/context/formats/histories.h"
@@ -128,6 +129,39 @@ TEST(Rules, ResultsDoubledAndMovedAnywhere) {
         if (::testing::Test::HasFatalFailure()) return;
       }
     }
+  });
+}
+
+// A retry, or a turn that stands twice: at once, or some turns later.
+TEST(Rules, MessagesOfAnyKindDoubledAndTurnsRepeated) {
+  for_each_dialect(4, [](const auto& messages, Dialect dialect, std::mt19937& random) {
+    for (size_t from = 0; from < messages.size(); ++from) {
+      const auto begin = messages.begin() + static_cast<ptrdiff_t>(from);
+      for (size_t count = 1; count <= 5 && from + count <= messages.size(); ++count) {
+        const auto end = begin + static_cast<ptrdiff_t>(count);
+        const size_t behind =
+            from + count + test::below(random, messages.size() - from - count + 1);
+        for (const size_t to : {from + count, behind}) {
+          auto twice = messages;
+          twice.insert(twice.begin() + static_cast<ptrdiff_t>(to), begin, end);
+          expect_valid(twice, dialect);
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  });
+}
+
+// Frameworks count the calls of each turn from 1.
+TEST(Rules, TheSameIdsInEveryTurn) {
+  for_each_dialect(10, [](const auto& messages, Dialect dialect, std::mt19937&) {
+    static const std::regex kIds(
+        R"re("((tool_use_|tool_call_|call_)?id)":"([a-z]+)[_-]?[0-9]+")re");
+    std::vector<std::string> same;
+    for (const std::string& message : messages) {
+      same.push_back(std::regex_replace(message, kIds, R"("$1":"call_1")"));
+    }
+    expect_valid(same, dialect);
   });
 }
 

@@ -30,10 +30,14 @@ class Checker {
 
  protected:
   void fault(std::string what) { faults.push_back(std::move(what)); }
-  void call(const std::string& id) { waiting_.insert(id); }
+  void call(const std::string& id) {
+    waiting_.insert(id);
+    ids_.insert(id);
+  }
   void result(const std::string& id) {
     const auto found = waiting_.find(id);
     if (found == waiting_.end()) return fault("a result without its call: " + id);
+    if (!id.empty() && ids_.count(id) > 1) fault("a result of two calls: " + id);
     waiting_.erase(found);
   }
   // Whatever is open now gets no result any more.
@@ -42,6 +46,7 @@ class Checker {
       fault("a call without its result: " + id + ", " + std::string(why));
     }
     waiting_.clear();
+    if (dialect_ != Dialect::anthropic && dialect_ != Dialect::responses) ids_.clear();
   }
   // One vendor takes white space for nothing.
   bool says_nothing(std::string_view said) const {
@@ -67,6 +72,7 @@ class Checker {
 
   Dialect dialect_;
   std::multiset<std::string> waiting_;
+  std::multiset<std::string> ids_;  // of calls that must differ: of the list, or of one message
 };
 
 class Blocks final : public Checker {
