@@ -35,7 +35,8 @@ int report(const Error& error, const Arguments& args, Streams& streams) {
     }
   }
   streams.err.note(text);
-  return info.exit_status;
+  const bool own = args.verb != nullptr && args.verb->exit_status != nullptr;
+  return own ? args.verb->exit_status(error.code) : info.exit_status;
 }
 
 // A wrong command line must not swallow what another program has piped into it.

@@ -66,6 +66,8 @@ struct Verb {
   // to the output when the command line is wrong, so that nothing is lost.
   Passing passing;
   Handler handler;
+  // Exit status of an error, where the verb has statuses of its own.
+  int (*exit_status)(Code code) = nullptr;
 };
 
 std::span<const Verb> verbs();

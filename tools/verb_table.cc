@@ -76,6 +76,11 @@ constexpr std::array kEventsOptions = {
     Option{"follow", "", "go on with those that come"},
 };
 
+constexpr std::array kFsckOptions = {
+    Option{"repair", "", "mend what can be mended; no daemon may hold the store"},
+    Option{"quick", "", "do not read the bytes of the files"},
+};
+
 constexpr std::array kTryOptions = {
     Option{"window", "N", "tokens of the model's window (default: what is known of the model)"},
     Option{"model", "M", "the model, in place of the transcript's"},
@@ -176,6 +181,14 @@ constexpr std::array kVerbs = {
          0,
          Passing::none,
          run_stats},
+    Verb{
+        "fsck", "[STORE]", "check the files of a store, and mend them",
+        "Checks all that must hold in a store, and prints a line for each problem, then a "
+        "summary.\n"
+        "Works without a daemon, and beside one as long as nothing is to be mended.\n"
+        "Exits with 0 when the store is clean, 1 when all was mended, 4 when something is left, 8\n"
+        "when it could not be checked, 16 when the command is wrong.",
+        kFsckOptions, 1, Passing::none, run_fsck, fsck_status},
     Verb{"help",
          "[VERB]",
          "show how a verb is used",

@@ -180,6 +180,14 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
+int Statement::columns() const {
+  return sqlite3_column_count(statement_);
+}
+
+int Statement::parameters() const {
+  return sqlite3_bind_parameter_count(statement_);
+}
+
 Result<Database> Database::open(const std::string& path, Mode mode) {
   configure_library();
   const int access = mode == Mode::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
@@ -252,6 +260,14 @@ Result<Statement> Database::prepare(const char* sql) {
   if (!keep) return Statement(statement, nullptr);
   cached = {statement, true};
   return Statement(statement, &cached);
+}
+
+Result<Statement> Database::prepare_once(const char* sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v3(db_, sql, -1, 0, &statement, nullptr) != SQLITE_OK)
+    return std::unexpected(error("prepare"));
+  if (statement == nullptr) return fail(Code::internal_error, "prepare: empty statement");
+  return Statement(statement, nullptr);
 }
 
 Result<void> Database::exec(const char* sql) {

@@ -52,6 +52,8 @@ class Statement {
   std::string_view bytes(int column) const;  // text or blob; valid until the next step
   std::string string(int column) const { return std::string(bytes(column)); }
   bool is_null(int column) const;
+  int columns() const;
+  int parameters() const;
 
  private:
   friend class Database;
@@ -82,8 +84,9 @@ class Database {
 
   // `sql` must be a literal: its address is part of the cache's key.
   Result<Statement> prepare(const char* sql);
-  Result<void> exec(const char* sql);       // one or more statements without parameters
-  Result<int64_t> scalar(const char* sql);  // first column of the first row
+  Result<Statement> prepare_once(const char* sql);  // any text; not cached
+  Result<void> exec(const char* sql);               // one or more statements without parameters
+  Result<int64_t> scalar(const char* sql);          // first column of the first row
   int64_t last_insert_rowid() const;
   int64_t changes() const;
   Error error(std::string_view operation) const;

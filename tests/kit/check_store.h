@@ -1,5 +1,5 @@
-// The invariants of a store on disk, as ebla-store(5) lists them: for tests that kill, cut or
-// damage one. Reads only; may run beside a daemon, but then sees what is committed.
+// The invariants of a store on disk, for tests that kill, cut or damage one: what `ebla fsck` asks
+// (schema/check.h), without its lock, so that a store may be open in this process.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ebla::kit {
 
-// One sentence for each breach, at most 20 of a kind; empty: the store is sound. Reads every chunk.
+// One sentence for each breach; empty: the store is sound. Reads every chunk.
 std::vector<std::string> check_store(const std::string& path);
 
 }  // namespace ebla::kit

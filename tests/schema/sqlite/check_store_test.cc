@@ -1,12 +1,17 @@
-// The checker itself: a sound store passes, and each breach is seen.
-#include "tests/kit/check_store.h"
-#include "tests/kit/file_calls.h"
+// Check and repair: a sound store passes, each breach is seen and mended, and nothing that can be
+// read is lost on the way.
+#include "schema/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "schema/sqlite/database.h"
 #include "schema/sqlite/open.h"
+#include "tests/kit/check_store.h"
+#include "tests/kit/file_calls.h"
 #include "tests/kit/real_texts.h"
 #include "tests/kit/store_calls.h"
 #include "tests/kit/temp_dir.h"
@@ -93,6 +98,38 @@ class CheckStore : public testing::TestWithParam<const char*> {
   std::string path_ = folder_ / "store";
 };
 
+// Every content of the tree, whatever its name.
+void collect(Store& store, Ino folder, std::multiset<std::string>& contents) {
+  for (const DirEntry& entry : kit::list(store, folder)) {
+    if (entry.attr.kind == NodeKind::directory) collect(store, entry.attr.ino, contents);
+    if (entry.attr.kind == NodeKind::file) contents.insert(kit::read_file(store, entry.attr.ino));
+  }
+}
+
+struct Checked {
+  std::vector<std::string> lines;
+  CheckReport report;
+  std::string error;
+};
+
+Checked check(const std::string& store, bool repair, bool quick = false) {
+  Checked checked;
+  CheckOptions options;
+  options.store = store;
+  options.repair = repair;
+  options.quick = quick;
+  options.found = [&](const Problem& problem) {
+    checked.lines.push_back((problem.mended ? "mended: " : "") + problem.text);
+  };
+  auto report = check_store(options);
+  if (report) {
+    checked.report = *report;
+  } else {
+    checked.error = report.error().text;
+  }
+  return checked;
+}
+
 TEST_F(CheckStore, ASoundStorePasses) {
   EXPECT_THAT(kit::check_store(path_), IsEmpty());
 }
@@ -101,15 +138,82 @@ TEST_F(CheckStore, AMissingFileIsSaid) {
   EXPECT_THAT(kit::check_store(folder_ / "absent"), testing::Not(IsEmpty()));
 }
 
+// What follows from one damage alone, and no word about anything else.
+TEST_F(CheckStore, SaysWhatIsWrongAndNothingElse) {
+  change("DELETE FROM inodes WHERE nlink = 2 AND kind = 0");
+  EXPECT_THAT(check(path_, false).lines,
+              testing::UnorderedElementsAre(
+                  "/mine/notes is a name of a file that is not in the store",
+                  "/mine/too is a name of a file that is not in the store",
+                  testing::MatchesRegex("attribute user.a belongs to node [0-9]+, which is not in "
+                                        "the store"),
+                  testing::MatchesRegex("262144 bytes belong to no file .content [0-9]+."),
+                  testing::StartsWith("the counters of session tree 0 are wrong")));
+}
+
+TEST_F(CheckStore, NamesTheFileWhoseBytesAreDamaged) {
+  change(
+      "UPDATE chunks SET bytes = zeroblob(length(bytes)) WHERE key = (SELECT (content << 24) + 1 "
+      "FROM inodes WHERE ino = (SELECT ino FROM dentries WHERE name = x'6f6e65'))");
+  const auto lines = check(path_, false).lines;
+  ASSERT_EQ(lines.size(), 1u) << testing::PrintToString(lines);
+  EXPECT_THAT(lines[0], testing::AllOf(testing::StartsWith("/large_tool_results/s-aaaaa/one"),
+                                       testing::HasSubstr("bytes 131072 to 262144")));
+  EXPECT_THAT(check(path_, false, /*quick=*/true).lines, IsEmpty());
+}
+
 TEST_P(CheckStore, SeesTheBreach) {
   change(GetParam());
   EXPECT_THAT(kit::check_store(path_), testing::Not(IsEmpty()));
+}
+
+TEST_P(CheckStore, MendsTheBreach) {
+  change(GetParam());
+  const Checked first = check(path_, true);
+  EXPECT_EQ(first.error, "");
+  EXPECT_GT(first.report.problems, 0u);
+  EXPECT_EQ(first.report.left, 0u) << testing::PrintToString(first.lines);
+  const Checked second = check(path_, false);
+  EXPECT_EQ(second.error, "");
+  EXPECT_THAT(second.lines, IsEmpty()) << "after: " << testing::PrintToString(first.lines);
+  // The store works, and what was written is readable, wherever it lies now.
+  sqlite::OpenOptions options;
+  options.path = path_;
+  options.clock = &clock_;
+  auto opened = sqlite::open_store(options);
+  ASSERT_TRUE(opened.has_value()) << opened.error().text;
+  std::multiset<std::string> contents;
+  collect(**opened, (*opened)->root(), contents);
+  const std::string wanted[] = {kit::numbered_rows(300'000), kit::chinese(5'000),
+                                std::string(200'000, 'n') + "more", kit::random_bytes(3'000, 1)};
+  const std::string sql = GetParam();
+  if (!sql.contains("SET bytes") && !sql.contains("FROM chunks")) {
+    for (const std::string& text : wanted) {
+      EXPECT_TRUE(std::ranges::any_of(
+          contents, [&](const std::string& held) { return held.starts_with(text); }))
+          << "lost: " << text.substr(0, 40) << testing::PrintToString(first.lines);
+    }
+  }
+  const Session later = kit::make_session(**opened, "s-later");
+  EXPECT_TRUE(
+      kit::commit_eviction(**opened, kit::eviction_plan(later, "x", kit::chinese(900))).ok());
+  opened->reset();
+  EXPECT_THAT(kit::check_store(path_), IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Breaches, CheckStore,
     testing::Values(
         "DELETE FROM inodes WHERE kind = 0 AND nlink = 1 AND size > 0",
+        "DELETE FROM inodes WHERE nlink = 2 AND kind = 0", "DELETE FROM inodes WHERE ino = 1",
+        "DELETE FROM inodes WHERE ino = 2", "DELETE FROM inodes WHERE kind = 1 AND ino > 3",
+        "DELETE FROM dentries", "DELETE FROM sessions", "DELETE FROM contents", "DELETE FROM usage",
+        "DELETE FROM sections", "DELETE FROM evictions", "DELETE FROM eviction_keys",
+        "DELETE FROM sqlite_sequence", "INSERT INTO freed SELECT content FROM contents",
+        "UPDATE inodes SET kind = 0 WHERE ino > 3 AND kind = 1",
+        "UPDATE dentries SET parent = (SELECT ino FROM dentries WHERE name = x'6d696e65') "
+        "WHERE name = x'6d696e65'",
+        "UPDATE dentries SET name = x'612f62' WHERE name = x'746f6f'",
         "DELETE FROM dentries WHERE name = x'6f6e65'", "DELETE FROM orphans",
         "UPDATE inodes SET nlink = nlink + 1 WHERE ino = 2",
         "UPDATE inodes SET entries = entries - 1 WHERE ino = 3",
