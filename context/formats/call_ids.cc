@@ -80,6 +80,7 @@ std::string written_id(std::string_view id, uint32_t number) {
 
 std::vector<PartAt> repeated_calls(ResultPlace place, const Conversation& conversation) {
   std::vector<PartAt> repeated;
+  if (!conversation.pairing.id_repeats) return repeated;
   Highest highest;
   highest.reserve(conversation.messages.size() / 2);
   for_each_call(conversation, [&](const Part& call, PartAt at) {

@@ -84,7 +84,9 @@ class Pairer {
 
  private:
   void call(const Part& part, PartAt at) {
-    Calls& known = by_key_[key_of(part)];
+    const auto [place, is_new] = by_key_.try_emplace(key_of(part));
+    pairing_.id_repeats |= !is_new || part.number != 0;
+    Calls& known = place->second;
     put_back(known);
     if (known.open != kNone && calls_[known.open].turn == turn_) doubled_ = true;
     calls_.push_back({.at = at, .turn = turn_, .below = known.open});
@@ -154,8 +156,9 @@ Pairing pair_calls(const Conversation& conversation) {
   return Pairer(conversation).pair();
 }
 
-void name_results(Conversation& conversation) {
-  for (const Pair& pair : pair_calls(conversation).pairs) {
+void pair_results(Conversation& conversation) {
+  conversation.pairing = pair_calls(conversation);
+  for (const Pair& pair : conversation.pairing.pairs) {
     Part& result = conversation.messages[pair.result.message].parts[pair.result.part];
     if (result.tool.empty()) result.tool = part_at(conversation, pair.call).tool;
   }
@@ -169,8 +172,7 @@ std::vector<size_t> cut_points(const Conversation& conversation) {
     ++held[first + 1];
     --held[last + 1];
   };
-  const Pairing pairing = pair_calls(conversation);
-  for (const std::vector<Pair>* pairs : {&pairing.pairs, &pairing.second}) {
+  for (const auto* pairs : {&conversation.pairing.pairs, &conversation.pairing.second}) {
     for (const Pair& pair : *pairs) hold(pair.call.message, pair.result.message);
   }
   // A reasoning item stands before the items that it led to: the rest of the model's turn.

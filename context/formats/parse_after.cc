@@ -83,7 +83,7 @@ std::optional<Conversation> read_after(std::string_view body, std::string_view e
   std::ranges::move(read->messages, std::back_inserter(messages));
   read->messages = std::move(messages);
   read->shape = earlier.shape;
-  name_results(*read);
+  pair_results(*read);
   return read;
 }
 

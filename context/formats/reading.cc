@@ -308,7 +308,7 @@ Result<Conversation> read_list(
     if (!fault.empty()) return bad_place(place_of(name, index), fault);
     reader.finish(message);
   }
-  name_results(conversation);
+  pair_results(conversation);
   conversation.model = found.request["model"].text();
   return conversation;
 }

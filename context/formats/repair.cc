@@ -47,7 +47,7 @@ class Finder {
   }
 
   void find_pairs() {
-    const Pairing pairing = pair_calls(conversation_);
+    const Pairing& pairing = conversation_.pairing;
     const Placing placing(format_.result_place(), conversation_);
     const size_t live = live_turn(pairing, placing);
     const std::vector<PartAt> repeated = repeated_calls(format_.result_place(), conversation_);

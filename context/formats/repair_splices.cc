@@ -27,7 +27,7 @@ class Fixer {
         body_(body),
         conversation_(conversation),
         placing_(format.result_place(), conversation),
-        pairing_(pair_calls(conversation)) {
+        pairing_(conversation.pairing) {
     std::vector<PartAt> repeated;
     for (const Repair& repair : repairs) {
       if (repair.what == What::empty_content) {
@@ -333,7 +333,7 @@ class Fixer {
   std::string_view body_;
   const Conversation& conversation_;
   Placing placing_;
-  Pairing pairing_;
+  const Pairing& pairing_;
   std::map<size_t, std::vector<size_t>> empty_;
   std::set<size_t> changed_;     // messages whose contents are set right
   std::optional<size_t> first_;  // the model's, where the user's is wanted

@@ -100,11 +100,32 @@ struct Message {
   uint16_t traits = 0;  // what it shows of its format (formats/traits.h); 0: nobody has looked
 };
 
+struct PartAt {
+  size_t message = 0;
+  size_t part = 0;
+  bool operator==(const PartAt&) const = default;
+};
+
+struct Pair {
+  PartAt call;
+  PartAt result;
+};
+
+// Which result answers which call (formats/pairs.h).
+struct Pairing {
+  std::vector<Pair> pairs;         // by the place of the result
+  std::vector<PartAt> unanswered;  // calls, in order
+  std::vector<PartAt> strays;      // results without a call before them, in order
+  std::vector<Pair> second;        // results of a call that has one already, in order
+  bool id_repeats = false;         // some id is more than one call's
+};
+
 struct Conversation {
   FormatId format = FormatId::anthropic;
   Span list;                   // the array of messages, brackets included
   bool whole_request = false;  // the body is the request; else it is the list alone
   std::vector<Message> messages;
+  Pairing pairing;    // of them
   uint8_t shape = 0;  // the format's own: how messages of this list are wrapped
   std::string model;
   uint64_t max_output = 0;       // tokens, 0: not said

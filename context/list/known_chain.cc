@@ -116,7 +116,7 @@ void find_carrier(const Conversation& conversation, std::span<const Pass> passes
 }
 
 void find_answers(const Conversation& conversation, Chain& chain) {
-  for (const Pair& pair : pair_calls(conversation).pairs) {
+  for (const Pair& pair : conversation.pairing.pairs) {
     size_t& answered = chain.links[pair.call.message].answered;
     answered = std::max(answered, pair.result.message);
   }

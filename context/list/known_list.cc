@@ -11,20 +11,18 @@
 namespace ebla::context {
 namespace {
 
-// Finds the calls of results when it is asked first.
 class OwnReaders {
  public:
   OwnReaders(const Conversation& conversation, ListInput::OwnReader own_reader)
       : conversation_(&conversation), own_reader_(std::move(own_reader)) {}
 
-  bool operator()(const WorkingMessage& message, size_t part) {
+  bool operator()(const WorkingMessage& message, size_t part) const {
     const Part& result = message.message->parts[part];
     if (result.facts.bytes < limits::kItemBytes) return false;
     const std::vector<Message>& messages = conversation_->messages;
-    if (!pairing_) pairing_ = pair_calls(*conversation_);
     // Of a split message the summary's parts are gone.
     const size_t before = messages[message.index].parts.size() - message.message->parts.size();
-    const PartAt* call = call_of(*pairing_, {message.index, part + before});
+    const PartAt* call = call_of(conversation_->pairing, {message.index, part + before});
     return own_reader_(result,
                        call == nullptr ? nullptr : &messages[call->message].parts[call->part]);
   }
@@ -32,7 +30,6 @@ class OwnReaders {
  private:
   const Conversation* conversation_;
   ListInput::OwnReader own_reader_;
-  std::optional<Pairing> pairing_;
 };
 
 class Builder {

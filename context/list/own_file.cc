@@ -57,7 +57,7 @@ OwnFiles::OwnFiles(std::string_view body, const Conversation& conversation,
       if (!path.empty()) last_[std::move(path)] = {m, p};
     }
   }
-  for (const Pair& pair : pair_calls(conversation).pairs) {
+  for (const Pair& pair : conversation.pairing.pairs) {
     const Part& result = conversation.messages[pair.result.message].parts[pair.result.part];
     if (!result.error) went_well_.insert({pair.call.message, pair.call.part});
   }

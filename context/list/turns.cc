@@ -65,7 +65,7 @@ size_t first_needed(const Conversation& conversation) {
     if (result) needed = i;
   }
   const size_t live = live_turn(conversation);
-  for (const PartAt& call : pair_calls(conversation).unanswered) {
+  for (const PartAt& call : conversation.pairing.unanswered) {
     if (call.message >= live) return std::min(needed, call.message);
   }
   return needed;
@@ -82,12 +82,12 @@ std::vector<PartAt> late_results(const Conversation& sent, const Conversation& r
   };
   std::vector<bool> unread(calls.size());
   const size_t fresh = first_fresh(sent);
-  for (const Pair& pair : pair_calls(sent).pairs) {
+  for (const Pair& pair : sent.pairing.pairs) {
     if (pair.result.message >= fresh) unread[number(calls, pair.call)] = true;
   }
   std::vector<PartAt> late;
   const size_t fresh_now = first_fresh(repaired);
-  for (const Pair& pair : pair_calls(repaired).pairs) {
+  for (const Pair& pair : repaired.pairing.pairs) {
     const bool moved = pair.result.message < fresh_now && unread[number(calls_now, pair.call)];
     if (moved) late.push_back(pair.result);
   }

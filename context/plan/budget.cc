@@ -95,7 +95,7 @@ std::vector<ItemPlan> plan_turn_budget(const WorkingList& list, const Room& room
   for (const Candidate& each : candidates) whole += static_cast<double>(each.tokens) * list.ratio;
   const double most = most_of(list, room, budget, whole);
   if (whole <= most) return {};
-  const Pairing pairing = pair_calls(*list.conversation);
+  const Pairing& pairing = list.conversation->pairing;
   if (!calls_are_answered(*list.conversation, pairing)) return {};
   find_calls(list, pairing, candidates);
 

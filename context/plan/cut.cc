@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "context/formats/format.h"
+#include "context/formats/pairs.h"
 #include "context/list/turns.h"
 #include "context/plan/plan.h"
 #include "context/plan/tail.h"
@@ -57,6 +58,7 @@ std::vector<size_t> group_points(const WorkingList& list) {
       each.tool = part.tool;
     }
   }
+  left.pairing = pair_calls(left);
   return cut_points(left);
 }
 

@@ -1,5 +1,6 @@
 #include "tests/context/list/known_support.h"
 
+#include "context/formats/pairs.h"
 #include "context/list/identity.h"
 
 namespace ebla::context {
@@ -114,6 +115,7 @@ Conversation as_replaced(const WorkingList& list) {
   for (const WorkingMessage& pin : list.pins) add(pin);
   if (!list.summary.empty()) out.messages.push_back(summary_carrier(list.summary));
   for (const WorkingMessage& message : list.messages) add(message);
+  out.pairing = pair_calls(out);
   return out;
 }
 

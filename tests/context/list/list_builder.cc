@@ -1,5 +1,6 @@
 #include "tests/context/list/list_builder.h"
 
+#include "context/formats/pairs.h"
 #include "context/list/identity.h"
 
 namespace ebla::context {
@@ -109,6 +110,7 @@ Conversation ListBuilder::done() {
     }
     message.identity = identity_of(message, hashes);
   }
+  conversation.pairing = pair_calls(conversation);
   return conversation;
 }
 

@@ -160,7 +160,7 @@ TEST(PlanBudget, CallsInMessagesOfTheirOwnAreOneTurn) {
   builder.user(10).calls({"old"}).model(5).user(5).reasoning(50);
   for (const std::string& id : ids(6)) builder.calls({id});
   for (const std::string& id : ids(5)) builder.result(id, 15'000);
-  EXPECT_THAT(budget_plan(list_of(builder.conversation), kRoom), IsEmpty());
+  EXPECT_THAT(budget_plan(list_of(builder.done()), kRoom), IsEmpty());
   const Conversation conversation = builder.result("call_5", 15'000).done();
   const WorkingList list = list_of(conversation);
   EXPECT_THAT(gone(list, budget_plan(list, kRoom)), UnorderedElementsAre("call_0", "call_1"));

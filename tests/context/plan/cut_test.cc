@@ -133,11 +133,11 @@ TEST(PlanCut, CountsInScaledTokens) {
 
 // Every call of [0, cut) has its results there, and every result of the rest its call.
 void expect_whole(const Conversation& conversation, size_t cut, uint32_t seed) {
-  for (const Pair& pair : pair_calls(conversation).pairs) {
+  for (const Pair& pair : conversation.pairing.pairs) {
     EXPECT_EQ(pair.call.message < cut, pair.result.message < cut) << "seed " << seed;
   }
   const size_t live = live_turn(conversation);
-  for (const PartAt& call : pair_calls(conversation).unanswered) {
+  for (const PartAt& call : conversation.pairing.unanswered) {
     EXPECT_TRUE(call.message < live || call.message >= cut) << "seed " << seed;
   }
 }

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "context/formats/pairs.h"
 #include "context/list/turns.h"
 #include "tests/context/plan/pass_driver.h"
 #include "tests/context/plan/random_history.h"
@@ -183,6 +184,7 @@ TEST(PlanSession, RandomHistories) {
     for (size_t length = 1; length <= whole.messages.size(); ++length) {
       Conversation conversation = whole;
       conversation.messages.resize(length);
+      conversation.pairing = pair_calls(conversation);
       const PassRun run = driver.prepare(conversation);
       if (run.late) ++late;
       EXPECT_LE(run.after, run.before) << "seed " << seed;
@@ -210,6 +212,7 @@ TEST(PlanSession, BothClientsSeeTheSameAtEveryTurn) {
       client.messages.push_back(message);
       Conversation full = whole;
       full.messages.resize(static_cast<size_t>(&message - whole.messages.data()) + 1);
+      for (Conversation* list : {&client, &full}) list->pairing = pair_calls(*list);
       const PassRun kept = keeps.prepare(full);
       const PassRun replaced = replaces.prepare(client);
       const Conversation a = as_replaced(kept.list);
