@@ -53,8 +53,8 @@ void move_top(std::vector<Call>& calls, size_t& from, size_t& to) {
   to = top;
 }
 
-const Part& part_at(const Conversation& conversation, PartAt at) {
-  return conversation.messages[at.message].parts[at.part];
+const Part& part_at(const std::vector<Message>& messages, PartAt at) {
+  return messages[at.message].parts[at.part];
 }
 
 class Pairer {
@@ -91,19 +91,47 @@ class Pairer {
     if (known.open != kNone && calls_[known.open].turn == turn_) doubled_ = true;
     calls_.push_back({.at = at, .turn = turn_, .below = known.open});
     known.open = known.newest = calls_.size() - 1;
+    if (part.number > 0) numbered_[part.call_id].push_back(calls_.size() - 1);
   }
 
   void result(const Part& part, PartAt at) {
     const auto found = by_key_.find(key_of(part));
-    if (found == by_key_.end()) return pairing_.strays.push_back(at);
+    if (found == by_key_.end()) {
+      if (!answer_numbered(part, at)) pairing_.strays.push_back(at);
+      return;
+    }
     Calls& known = found->second;
     if (known.next == kNone) choose(known);
     known.results -= std::min<size_t>(known.results, 1);
-    if (known.next == kNone) return pairing_.second.push_back({calls_[known.newest].at, at});
-    Call& call = calls_[known.next];
-    known.next = call.below;
-    call.answered = true;
-    pairing_.pairs.push_back({call.at, at});
+    if (known.next == kNone) {
+      if (!answer_numbered(part, at)) pairing_.second.push_back({calls_[known.newest].at, at});
+      return;
+    }
+    const size_t call = known.next;
+    known.next = calls_[call].below;
+    answer(call, at);
+  }
+
+  void answer(size_t call, PartAt result) {
+    calls_[call].answered = true;
+    pairing_.pairs.push_back({calls_[call].at, result});
+  }
+
+  // A result that came under the client's own id, when its call had got a number already.
+  bool answer_numbered(const Part& part, PartAt at) {
+    const auto found = numbered_.find(part.call_id);
+    if (part.number > 0 || found == numbered_.end()) return false;
+    std::vector<size_t>& calls = found->second;
+    while (!calls.empty() && calls_[calls.back()].answered) calls.pop_back();
+    if (calls.empty()) return false;
+    const size_t call = calls.back();
+    const Part& asked = part_at(messages_, calls_[call].at);
+    Calls& known = by_key_.find(key_of(asked))->second;
+    put_back(known);
+    if (known.open != call) return false;
+    known.open = calls_[call].below;
+    answer(call, at);
+    return true;
   }
 
   // Of the newest turn that has open calls, the messages that as many results are for.
@@ -140,6 +168,7 @@ class Pairer {
   Pairing pairing_;
   std::vector<Call> calls_;
   std::unordered_map<Key, Calls, KeyHash> by_key_;
+  std::unordered_map<std::string_view, std::vector<size_t>> numbered_;  // by the client's id
   size_t turn_ = 0;
   bool doubled_ = false;  // a turn of the model asked twice under one key
 };
@@ -160,7 +189,7 @@ void pair_results(Conversation& conversation) {
   conversation.pairing = pair_calls(conversation);
   for (const Pair& pair : conversation.pairing.pairs) {
     Part& result = conversation.messages[pair.result.message].parts[pair.result.part];
-    if (result.tool.empty()) result.tool = part_at(conversation, pair.call).tool;
+    if (result.tool.empty()) result.tool = part_at(conversation.messages, pair.call).tool;
   }
 }
 

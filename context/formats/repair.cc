@@ -1,9 +1,7 @@
 // What a provider would refuse in a list, and how it is made valid.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
-#include <utility>
 
 #include "context/formats/call_ids.h"
 #include "context/formats/pairs.h"
@@ -15,7 +13,6 @@ namespace ebla::context {
 namespace {
 
 using What = Repair::What;
-using At = std::pair<size_t, size_t>;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
@@ -52,26 +49,19 @@ class Finder {
     const size_t live = live_turn(pairing, placing);
     const std::vector<PartAt> repeated = repeated_calls(format_.result_place(), conversation_);
     const auto answered = newest_answered(pairing, repeated);
-    std::set<At> waiting;
     for (PartAt call : pairing.unanswered) {
       const bool answerable = !format_.result_of(body_, conversation_, part(call), "").empty();
       const auto later = answered.find(part(call).call_id);
       const bool over =
           call.message < live || (later != answered.end() && later->second > call.message);
-      if (over && answerable) {
-        add(call, What::dangling_call);
-      } else {
-        waiting.insert({call.message, call.part});
-      }
+      if (over && answerable) add(call, What::dangling_call);
     }
-    // The result of one that waits comes under the id that the client knows.
-    for (PartAt call : repeated) {
-      if (!waiting.contains({call.message, call.part})) add(call, What::repeated_id);
-    }
+    for (PartAt call : repeated) add(call, What::repeated_id);
     for (PartAt result : pairing.strays) add(result, What::stray_result);
     for (const Pair& pair : pairing.second) add(pair.result, What::stray_result);
     for (const Pair& pair : pairing.pairs) {
       if (!placing.in_place(pair)) add(pair.result, What::misplaced_result);
+      if (part(pair.call).number != part(pair.result).number) add(pair.result, What::repeated_id);
     }
   }
 

@@ -38,7 +38,9 @@ class Fixer {
       } else if (repair.what == What::no_user_first) {
         first_ = repair.message;
       } else if (repair.what == What::repeated_id) {
-        repeated.push_back({repair.message, repair.part});
+        const PartAt at{repair.message, repair.part};
+        const auto& parts = conversation.messages[at.message].parts;
+        if (parts[at.part].kind == PartKind::tool_call) repeated.push_back(at);
       } else if (repair.what == What::dangling_call) {
         dangling_.insert({repair.message, repair.part});
       } else {
@@ -79,7 +81,6 @@ class Fixer {
 
   // A call and its result together.
   void give_numbers(const std::vector<PartAt>& calls) {
-    if (calls.empty()) return;
     const auto give = [this](PartAt at, uint32_t number) {
       numbers_[at.message].push_back({at.part, number});
       changed_.insert(at.message);
@@ -90,17 +91,22 @@ class Fixer {
       number_of_[{calls[i].message, calls[i].part}] = numbers[i];
     }
     for (const Pair& pair : pairing_.pairs) {
-      const auto found = number_of_.find({pair.call.message, pair.call.part});
-      if (found != number_of_.end()) give(pair.result, found->second);
+      const uint32_t number = number_at(pair.call);
+      const Part& result = conversation_.messages[pair.result.message].parts[pair.result.part];
+      if (!result.provider_side && result.number != number) give(pair.result, number);
     }
+  }
+
+  uint32_t number_at(PartAt call) const {
+    const auto found = number_of_.find({call.message, call.part});
+    if (found != number_of_.end()) return found->second;
+    return conversation_.messages[call.message].parts[call.part].number;
   }
 
   // The call under the id that it will bear.
   Part call_at(PartAt at) const {
     Part call = conversation_.messages[at.message].parts[at.part];
-    const auto found = number_of_.find({at.message, at.part});
-    call.call_id =
-        written_id(call.call_id, found == number_of_.end() ? call.number : found->second);
+    call.call_id = written_id(call.call_id, number_at(at));
     return call;
   }
 

@@ -83,8 +83,15 @@ TEST(CallIds, AListThatLostItsBeginningGoesOnCounting) {
     {"type":"function_call","call_id":"1","name":"t","arguments":"{}"}])";
   const std::string out = repaired(body, format_of(FormatId::responses));
   EXPECT_THAT(out, HasSubstr(R"("call_id":"1_ebla8","output":"y")"));
-  // What still waits keeps the id that its result will come under.
-  EXPECT_THAT(out, HasSubstr(R"({"type":"function_call","call_id":"1","name":"t")"));
+  // One that waits has its number before its result comes, under whichever id.
+  EXPECT_THAT(out, HasSubstr(R"({"type":"function_call","call_id":"1_ebla9","name":"t")"));
+  for (const std::string id : {"1", "1_ebla9"}) {
+    const std::string next = out.substr(0, out.size() - 1) +
+                             R"(,{"type":"function_call_output","call_id":")" + id +
+                             R"(","output":"z"}])";
+    EXPECT_THAT(repaired(next, format_of(FormatId::responses)),
+                HasSubstr(R"("call_id":"1_ebla9","output":"z")"));
+  }
 }
 
 // While another call waits, a result that moves away leaves no words in its place.
