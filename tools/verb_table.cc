@@ -189,6 +189,17 @@ constexpr std::array kVerbs = {
         "Exits with 0 when the store is clean, 1 when all was mended, 4 when something is left, 8\n"
         "when it could not be checked, 16 when the command is wrong.",
         kFsckOptions, 1, Passing::none, run_fsck, fsck_status},
+    Verb{"salvage",
+         "STORE FOLDER",
+         "copy what can be read of a damaged store",
+         "Copies every file that can be read out of a store that no daemon opens any more into a "
+         "new\n"
+         "FOLDER, and lists what could not be read. The store is only read. Exits with 1 when\n"
+         "something is missing.",
+         {},
+         2,
+         Passing::none,
+         run_salvage},
     Verb{"help",
          "[VERB]",
          "show how a verb is used",

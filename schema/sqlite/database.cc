@@ -71,7 +71,7 @@ std::string_view advice(Code code, bool file_limit) {
                         : "; free space on the file system of the store, or raise a file size "
                           "limit (ulimit -f) of the daemon";
     case Code::corrupt:
-      return "; stop the daemon, copy the store aside and check the copy with `sqlite3 -readonly`";
+      return "; stop the daemon, then `ebla fsck --repair` mends the store";
     case Code::read_only:
       return "; make the file system and the store writable";
     default:

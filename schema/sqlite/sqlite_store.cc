@@ -251,8 +251,8 @@ Health SqliteStore::health() {
   if (!check_found_.empty() && health.name.empty()) {
     health.name = code_info(Code::corrupt).name;
     health.text = fmt::format(
-        "the check after the last unclean stop has found damage ({}): stop the daemon and copy the "
-        "store aside; what can be read stays readable",
+        "the check after the last unclean stop has found damage ({}): what can be read stays "
+        "readable; stop the daemon, then `ebla fsck --repair` mends the store",
         check_found_);
   }
   health.damaged_files = damaged_.size();

@@ -175,8 +175,8 @@ Result<void> fill_new(const std::string& path) {
 Error damaged_error(const std::string& path, const std::string& reason) {
   return Error{
       Code::store_damaged,
-      fmt::format("the store {0} is damaged: {1}; copy {0}, {0}-wal and {0}-shm aside, then "
-                  "check the copy with `sqlite3 -readonly COPY 'PRAGMA integrity_check'`",
+      fmt::format("the store {0} is damaged: {1}; `ebla fsck --repair {0}` mends it and keeps the "
+                  "damaged one beside it, `ebla salvage {0} FOLDER` copies its files out",
                   path, reason)};
 }
 

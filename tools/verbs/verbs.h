@@ -23,6 +23,7 @@ Result<int> run_stat(Call& call);
 Result<int> run_stats(Call& call);
 Result<int> run_fsck(Call& call);
 int fsck_status(Code code);  // exit statuses of fsck(8)
+Result<int> run_salvage(Call& call);
 Result<int> run_help(Call& call);
 Result<int> run_version(Call& call);
 

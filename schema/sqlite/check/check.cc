@@ -14,7 +14,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/fd.h"
 #include "schema/sqlite/check/checker.h"
-#include "schema/sqlite/check/helpers.h"
+#include "schema/sqlite/check/rebuild.h"
 #include "schema/sqlite/migrations.h"
 #include "schema/sqlite/reader_pool.h"
 #include "schema/sqlite/store_file.h"
@@ -266,6 +266,36 @@ Result<void> check_file(Run& run) {
   return check_database(run);
 }
 
+// What only a new database mends. Of a file whose header is damaged nobody knows whose it is before
+// its pages are looked at.
+bool is_damage(const Error& error) {
+  return error.code == Code::corrupt || error.code == Code::store_damaged ||
+         error.code == Code::store_foreign;
+}
+
+Result<void> rebuild(Run& run, const Error& damage) {
+  auto rebuilt = sqlite::check::rebuild_store(run.path, [&](uint64_t done, uint64_t total) {
+    run.options.progress("pages, and building a new database", done, total);
+  });
+  if (!rebuilt) {
+    return std::unexpected(damage.code == Code::store_foreign ? damage
+                                                              : std::move(rebuilt.error()));
+  }
+  run.report.kept = rebuilt->kept;
+  run.report.left = 0;
+  const auto tell_mended = [&](const std::string& text) {
+    const Problem problem{"database", "", text, true};
+    take_note(run, "mended: " + text);
+    ++run.report.problems;
+    ++run.report.mended;
+    tell(run, problem);
+  };
+  tell_mended(fmt::format("the database was damaged and is built anew from {} rows ({})",
+                          rebuilt->rows, damage.text));
+  for (const std::string& note : rebuilt->notes) tell_mended(note);
+  return check_file(run);
+}
+
 }  // namespace
 
 Result<CheckReport> check_store(const CheckOptions& options) {
@@ -284,9 +314,13 @@ Result<CheckReport> check_store(const CheckOptions& options) {
   }
   if (auto held = take_hold(run); !held) return std::unexpected(std::move(held.error()));
   auto done = check_file(run);
-  if (!done && (done.error().code == Code::corrupt || done.error().code == Code::store_damaged)) {
-    tell_damage(run, done.error().text);
-    done = {};
+  if (!done && is_damage(done.error())) {
+    if (options.repair) {
+      done = rebuild(run, done.error());
+    } else if (done.error().code != Code::store_foreign) {
+      tell_damage(run, done.error().text);
+      done = {};
+    }
   }
   if (done) done = check_index(run);
   if (!done) return std::unexpected(std::move(done.error()));

@@ -82,6 +82,19 @@ Result<void> Checker::run() {
   return {};
 }
 
+Result<void> Checker::mend_names() {
+  for (round_ = 2; round_ <= kRounds; ++round_) {
+    const uint64_t mended = mended_;
+    if (auto fresh = refresh_helpers(db_); !fresh) return fresh;
+    for (const Step& step : kBeforeBytes) {
+      if (step.rules == content_rules) continue;
+      if (auto done = check_group(step.name, step.rules()); !done) return done;
+    }
+    if (mended_ == mended) break;
+  }
+  return {};
+}
+
 Result<void> Checker::round(bool bytes) {
   if (auto fresh = refresh_helpers(db_); !fresh) return fresh;
   for (const Step& step : kBeforeBytes) {

@@ -31,6 +31,8 @@ class Checker {
   // All rules; with `repair` until nothing more is mended. Code::corrupt: SQLite cannot read some
   // page, and what was found until then has been told.
   Result<void> run();
+  // Mends sessions, names and folders alone; nothing is told.
+  Result<void> mend_names();
   // SQLite's own check of its pages; what it says is told. `all`: every page, else none of the
   // large table of bytes. True: all is well.
   Result<bool> check_pages(bool all);

@@ -15,6 +15,7 @@
 #include "tests/kit/real_texts.h"
 #include "tests/kit/store_calls.h"
 #include "tests/kit/temp_dir.h"
+#include "tests/schema/sqlite/varied_store.h"
 
 namespace ebla {
 namespace {
@@ -23,67 +24,7 @@ using testing::IsEmpty;
 
 class CheckStore : public testing::TestWithParam<const char*> {
  protected:
-  // A shared content, a human message, a removed file, an orphan, a staged content; a medium of two
-  // trees, a history with short and long sections, a pass, a closed session.
-  void SetUp() override {
-    sqlite::OpenOptions options;
-    options.path = path_;
-    options.clock = &clock_;
-    auto opened = sqlite::open_store(options);
-    ASSERT_TRUE(opened.has_value()) << opened.error().text;
-    Store& store = **opened;
-    const Session session = kit::make_session(store, "s-aaaaa");
-    const std::string text = kit::numbered_rows(300'000);
-    for (const char* id : {"one", "two", "gone"}) {
-      ASSERT_TRUE(kit::commit_eviction(store, kit::eviction_plan(session, id, text)).ok());
-    }
-    auto human = kit::eviction_plan(session, "", kit::chinese(5'000), "message-1");
-    human.kind = ArtifactKind::human;
-    human.extension = ".md";
-    ASSERT_TRUE(kit::commit_eviction(store, human).ok());
-    ASSERT_TRUE(
-        kit::remove(store, {.parent = session.folder, .name = "gone", .uid = 0, .reason = "rm"})
-            .ok());
-    ASSERT_TRUE(kit::stage(store, 0, 0, "half a text").ok());
-    fill_memory(store, session);
-    make_client_files(store);
-  }
-
-  static void fill_memory(Store& store, const Session& session) {
-    const Session other = kit::make_session(store, "s-bbbbb");
-    for (const Session& one : {session, other}) {
-      auto medium = kit::eviction_plan(one, "", kit::random_bytes(3'000, 1), "image");
-      medium.kind = ArtifactKind::media;
-      ASSERT_TRUE(kit::commit_eviction(store, medium).ok());
-    }
-    uint64_t number = 0;
-    for (const size_t bytes : {3'000u, 1'500'000u, 40'000u, 40'000u, 40'000u, 40'000u, 200u}) {
-      ASSERT_TRUE(
-          kit::append_history(
-              store, kit::history_plan(store, session, kit::section_text(number, bytes), number))
-              .ok());
-      ++number;
-    }
-    ASSERT_TRUE(
-        kit::commit_pass(store, kit::pass_plan(store, session, kit::section_text(9, 5'000), 9))
-            .ok());
-    ASSERT_TRUE(kit::close_session(store, other.serial).ok());
-  }
-
-  static void make_client_files(Store& store) {
-    const Ino folder = kit::make_folder(store, store.root(), "mine");
-    const Ino file = kit::make_file(store, folder, "notes", std::string(200'000, 'n'));
-    ASSERT_TRUE(kit::flush(store, file).ok());
-    ASSERT_TRUE(kit::write(store, {.ino = file, .append = true}, "more").ok());
-    ASSERT_TRUE(kit::link(store, {.ino = file, .parent = folder, .name = "too"}).ok());
-    ASSERT_TRUE(kit::set_xattr(store, {.ino = file, .name = "user.a", .value = "b"}).ok());
-    CreatePlan link;
-    link.parent = folder;
-    link.name = "link";
-    link.kind = NodeKind::symlink;
-    link.target = "notes";
-    ASSERT_TRUE(kit::create(store, link).ok());
-  }
+  void SetUp() override { kit::make_varied_store(path_, clock_); }
 
   void change(const char* sql) {
     auto db = sqlite::Database::open(path_, sqlite::Database::Mode::read_write);
@@ -97,14 +38,6 @@ class CheckStore : public testing::TestWithParam<const char*> {
   kit::TempDir folder_{"check"};
   std::string path_ = folder_ / "store";
 };
-
-// Every content of the tree, whatever its name.
-void collect(Store& store, Ino folder, std::multiset<std::string>& contents) {
-  for (const DirEntry& entry : kit::list(store, folder)) {
-    if (entry.attr.kind == NodeKind::directory) collect(store, entry.attr.ino, contents);
-    if (entry.attr.kind == NodeKind::file) contents.insert(kit::read_file(store, entry.attr.ino));
-  }
-}
 
 struct Checked {
   std::vector<std::string> lines;
@@ -183,7 +116,7 @@ TEST_P(CheckStore, MendsTheBreach) {
   auto opened = sqlite::open_store(options);
   ASSERT_TRUE(opened.has_value()) << opened.error().text;
   std::multiset<std::string> contents;
-  collect(**opened, (*opened)->root(), contents);
+  kit::collect_contents(**opened, (*opened)->root(), contents);
   const std::string wanted[] = {kit::numbered_rows(300'000), kit::chinese(5'000),
                                 std::string(200'000, 'n') + "more", kit::random_bytes(3'000, 1)};
   const std::string sql = GetParam();

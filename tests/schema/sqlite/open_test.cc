@@ -215,7 +215,7 @@ TEST_F(OpenTest, StoreThatIsCutShortIsRefused) {
   ASSERT_EQ(truncate(folder_.store().c_str(), 50'000), 0);
   const Error error = refused();
   EXPECT_EQ(error.code, Code::store_damaged);
-  EXPECT_NE(error.text.find("sqlite3 -readonly"), std::string::npos) << error.text;
+  EXPECT_NE(error.text.find("ebla fsck --repair"), std::string::npos) << error.text;
   ASSERT_EQ(truncate(folder_.store().c_str(), 5'000), 0);
   EXPECT_EQ(refused().code, Code::store_damaged);
   ASSERT_EQ(truncate(folder_.store().c_str(), 60), 0);
