@@ -24,10 +24,9 @@ void add_problem(JsonWriter& json, const Problem& problem) {
 }
 
 std::string summary(const CheckReport& report, bool repair, const std::string& store) {
-  std::string text =
-      fmt::format("{}: {}, {} files, {} folders", store,
-                  report.problems == 0 ? "clean" : counted(report.problems, "problem"),
-                  report.files, report.folders);
+  std::string text = fmt::format(
+      "{}: {}, {}, {}", store, report.problems == 0 ? "clean" : counted(report.problems, "problem"),
+      counted(report.files, "file"), counted(report.folders, "folder"));
   if (report.bytes > 0) text += fmt::format(", {} bytes checked", report.bytes);
   if (report.problems > 0) {
     text += repair ? fmt::format("; {} mended, {} left", report.mended, report.left)

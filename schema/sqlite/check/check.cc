@@ -68,7 +68,9 @@ Result<void> take_hold(Run& run) {
   auto lock = sqlite::take_lock(run.path, run.options.repair);
   if (lock) {
     run.lock = std::move(*lock);
-    return run.options.repair ? sqlite::note_holder(run.lock) : Result<void>{};
+    if (!run.options.repair) return {};
+    sqlite::check::undo_interrupted(run.path);
+    return sqlite::note_holder(run.lock);
   }
   if (lock.error().code != Code::store_locked) {
     // Whoever may not open the lock may still read.
@@ -274,9 +276,10 @@ bool is_damage(const Error& error) {
 }
 
 Result<void> rebuild(Run& run, const Error& damage) {
-  auto rebuilt = sqlite::check::rebuild_store(run.path, [&](uint64_t done, uint64_t total) {
-    run.options.progress("pages, and building a new database", done, total);
-  });
+  auto rebuilt = sqlite::check::rebuild_store(
+      run.path, damage.code == Code::store_foreign, [&](uint64_t done, uint64_t total) {
+        run.options.progress("pages, and building a new database", done, total);
+      });
   if (!rebuilt) {
     return std::unexpected(damage.code == Code::store_foreign ? damage
                                                               : std::move(rebuilt.error()));

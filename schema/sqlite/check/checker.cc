@@ -75,9 +75,11 @@ Result<void> Checker::run() {
   for (round_ = 1; round_ <= kRounds; ++round_) {
     const uint64_t mended = mended_;
     left_ = 0;
+    left_texts_.clear();
     if (auto done = round(options_.bytes && round_ == 1); !done) return done;
     if (mended_ == mended) break;
   }
+  tell_pending();
   tell_rest();
   return {};
 }
@@ -216,26 +218,46 @@ Result<bool> Checker::check_pages(bool all) {
       auto row = rows->step();
       if (!row) return std::unexpected(std::move(row.error()));
       if (!*row) break;
-      if (rows->bytes(0) == "ok") continue;
+      std::string_view said = rows->bytes(0);
+      if (said == "ok") continue;
       well = false;
-      tell({"database", "", fmt::format("the database is damaged: {}", rows->bytes(0)), false});
+      constexpr std::string_view kHeading = "*** in database main ***\n";
+      if (said.starts_with(kHeading)) said.remove_prefix(kHeading.size());
+      ++left_;
+      tell_now({"database", "", fmt::format("the database is damaged: {}", said), false});
     }
   }
   return well;
 }
 
 void Checker::tell(Problem problem) {
-  if (problem.mended) {
-    ++mended_;
-    ++mended_in_group_;
-  } else {
+  if (!problem.mended) {
     ++left_;
-    if (options_.repair && !told_unmended_.insert(problem.text).second) return;
+    if (!options_.repair) return tell_now(problem);
+    const bool again = !left_texts_.insert(problem.text).second || round_ > 1;
+    if (!again) pending_.push_back(std::move(problem));
+    return;
   }
+  ++mended_;
+  ++mended_in_group_;
   // What comes to light behind a mend is one with it.
-  if (round_ > 1 && problem.mended) return;
+  if (round_ == 1) tell_now(problem);
+}
+
+void Checker::tell_now(const Problem& problem) {
   ++problems_;
   if (++told_[problem.kind] <= kToldOfKind) options_.found(problem);
+}
+
+void Checker::tell_pending() {
+  for (Problem& problem : pending_) {
+    problem.mended = !left_texts_.contains(problem.text);
+    mended_ += problem.mended ? 1 : 0;
+    tell_now(problem);
+    left_texts_.erase(problem.text);
+  }
+  pending_.clear();
+  for (const std::string& text : left_texts_) tell_now({"left", "", text});
 }
 
 void Checker::tell_rest() {

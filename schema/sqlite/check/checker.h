@@ -50,6 +50,8 @@ class Checker {
   Result<bool> mend(const Rule& rule, const Offender& offender);
   Result<bool> in_transaction(const std::function<Result<bool>()>& mend);
   void tell(Problem problem);
+  void tell_now(const Problem& problem);
+  void tell_pending();
   void tell_rest();
 
   Database& db_;
@@ -60,8 +62,10 @@ class Checker {
   uint64_t left_ = 0;
   uint64_t bytes_ = 0;
   uint64_t mended_in_group_ = 0;
-  std::map<std::string_view, uint64_t> told_;      // of each kind
-  std::unordered_set<std::string> told_unmended_;  // texts, so that no round says them again
+  std::map<std::string_view, uint64_t> told_;  // of each kind
+  // Of a repair: what a round did not mend may be mended by a later one; the last round knows.
+  std::vector<Problem> pending_;
+  std::unordered_set<std::string> left_texts_;  // of this round
 };
 
 }  // namespace ebla::sqlite::check

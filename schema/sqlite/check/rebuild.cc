@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "schema/base/fd.h"
 #include "schema/sqlite/database.h"
@@ -20,10 +22,11 @@ void remove_database(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) unlink((path + suffix).c_str());
 }
 
-Result<Collected> fill(const std::string& path, const std::string& fresh,
+Result<Collected> fill(const std::string& path, const std::string& fresh, bool foreign,
                        const std::function<void(uint64_t, uint64_t)>& progress) {
   auto pages = PageFile::open(path);
   if (!pages) return std::unexpected(std::move(pages.error()));
+  if (foreign && !pages->header_damaged()) return fail(Code::store_foreign, path + " is no store");
   if (auto made = create_store(fresh); !made) return std::unexpected(std::move(made.error()));
   auto db = Database::open(fresh, Database::Mode::read_write);
   if (!db) return std::unexpected(std::move(db.error()));
@@ -45,10 +48,14 @@ Result<void> sync_file(const std::string& path) {
   return {};
 }
 
+std::string kept_name(const std::string& path, int number) {
+  return number == 1 ? path + ".damaged" : fmt::format("{}.damaged.{}", path, number);
+}
+
 // A second name for the file; the first one that is free.
 Result<std::string> keep(const std::string& path) {
   for (int i = 1; i < kKeptTries; ++i) {
-    const std::string kept = i == 1 ? path + ".damaged" : fmt::format("{}.damaged.{}", path, i);
+    const std::string kept = kept_name(path, i);
     if (link(path.c_str(), kept.c_str()) == 0) return kept;
     if (errno != EEXIST) return std::unexpected(errno_error(errno, "keep the damaged " + path));
   }
@@ -77,11 +84,26 @@ Result<std::string> swap(const std::string& path, const std::string& fresh) {
 
 }  // namespace
 
-Result<Rebuilt> rebuild_store(const std::string& path,
+void undo_interrupted(const std::string& path) {
+  struct stat store{};
+  if (stat(path.c_str(), &store) != 0 || store.st_nlink < 2) return;
+  struct stat kept{};
+  for (int i = 1; i < kKeptTries && stat(kept_name(path, i).c_str(), &kept) == 0; ++i) {
+    if (kept.st_ino != store.st_ino || kept.st_dev != store.st_dev) continue;
+    const std::string name = kept_name(path, i);
+    // RENAME_NOREPLACE: a log that is still in its place is the right one.
+    (void)renameat2(AT_FDCWD, (name + "-wal").c_str(), AT_FDCWD, (path + "-wal").c_str(),
+                    RENAME_NOREPLACE);
+    unlink(name.c_str());
+    return;
+  }
+}
+
+Result<Rebuilt> rebuild_store(const std::string& path, bool foreign,
                               const std::function<void(uint64_t done, uint64_t total)>& progress) {
   const std::string fresh = path + ".rebuilt";
   remove_database(fresh);
-  auto collected = fill(path, fresh, progress);
+  auto collected = fill(path, fresh, foreign, progress);
   Result<std::string> kept;
   if (!collected) {
     kept = std::unexpected(std::move(collected.error()));

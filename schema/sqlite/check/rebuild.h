@@ -16,10 +16,15 @@ struct Rebuilt {
   std::vector<std::string> notes;  // what could not be read
 };
 
+// When a rebuild was interrupted between the damaged database and the new one: gives the damaged
+// one its log back and takes its second name away. Under the store's lock.
+void undo_interrupted(const std::string& path);
+
 // The caller holds the store's lock. The damaged files keep their bytes and get other names; the
-// new database takes the old one's name in one step. store_foreign when no row is found: the file
-// is no store then, and nothing was changed. no_space, io_error: nothing was changed either.
-Result<Rebuilt> rebuild_store(const std::string& path,
+// new database takes the old one's name in one step. store_foreign when no row is found, or when
+// `foreign` and the header is not what is damaged: nothing was changed then. no_space, io_error:
+// nothing was changed either.
+Result<Rebuilt> rebuild_store(const std::string& path, bool foreign,
                               const std::function<void(uint64_t done, uint64_t total)>& progress);
 
 }  // namespace ebla::sqlite::check

@@ -90,6 +90,7 @@ Result<void> PageFile::read_header(const std::string& path) {
     page_bytes_ = page_bytes;
     usable_bytes_ = page_bytes_ - (header[20] <= 32 ? header[20] : 0);
   } else {
+    header_damaged_ = true;
     notes_.push_back("the header of the database is damaged: read as that of any store");
   }
   const auto bytes = static_cast<uint64_t>(info.st_size);

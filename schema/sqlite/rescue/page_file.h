@@ -30,6 +30,7 @@ class PageFile {
   // Whether a page holds rows, as the database's own map of its pages says; true where the map is
   // damaged.
   bool may_hold_rows(uint32_t number);
+  bool header_damaged() const { return header_damaged_; }
   // What was found wrong with header and log, one sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -48,6 +49,7 @@ class PageFile {
   UniqueFd log_;
   std::map<uint32_t, uint64_t> in_log_;  // page to where its bytes begin in the log
   uint32_t count_ = 0;
+  bool header_damaged_ = false;
   size_t page_bytes_ = 16'384;
   size_t usable_bytes_ = 16'384;
   Buffer buffers_[2];

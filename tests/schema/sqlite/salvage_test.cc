@@ -280,6 +280,30 @@ TEST_F(Salvage, ACutStoreGivesWhatIsBeforeTheCut) {
   }
 }
 
+TEST_F(Salvage, AnInterruptedRebuildIsDoneAgainWithItsLog) {
+  sqlite::OpenOptions options;
+  options.path = store_;
+  options.clock = &clock_;
+  auto opened = sqlite::open_store(options);
+  ASSERT_TRUE(opened.has_value());
+  const Session session = kit::make_session(**opened, "s-logged");
+  ASSERT_TRUE(
+      kit::commit_eviction(**opened, kit::eviction_plan(session, "new", "in the log alone")).ok());
+  std::filesystem::copy_file(store_, folder_ / "cut");
+  // As it lies when the machine stops before the new database gets its name.
+  std::filesystem::copy_file(store_ + "-wal", folder_ / "cut.damaged-wal");
+  opened->reset();
+  store_ = folder_ / "cut";
+  std::filesystem::create_hard_link(store_, store_ + ".damaged");
+  std::ofstream(store_ + ".rebuilt") << "half of it";
+  options.path = store_;
+  const auto refused = sqlite::open_store(options);
+  ASSERT_FALSE(refused.has_value());
+  expect_mended("interrupted");
+  EXPECT_EQ(files_of(store_).at("/large_tool_results/s-logged/new"), "in the log alone");
+  EXPECT_FALSE(std::filesystem::exists(store_ + ".damaged"));
+}
+
 TEST_F(Salvage, WhatIsNoStoreIsLeftAlone) {
   std::ofstream(store_, std::ios::trunc) << std::string(100'000, 'n');
   const std::string before = bytes_of(store_);
