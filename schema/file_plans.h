@@ -40,6 +40,22 @@ struct RenamePlan {
   Mode mode = Mode::replace;
 };
 
+// A whole new content under a name: a new node takes the name, and who reads or writes the old one
+// keeps it.
+struct ReplacePlan {
+  Ino parent = 0;
+  std::string name = {};
+  Ino expected = 0;                               // the file that has the name; 0: nothing has
+  std::optional<uint64_t> change = std::nullopt;  // and its Attr::change
+  ContentRef content = {};                        // size and hash are not looked at
+  // Of a file that is new, as in CreatePlan. Else mode, owner, time of access and user.* attributes
+  // are those of `expected`.
+  uint32_t mode = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  bool drop_privileges = false;  // as in WritePlan
+};
+
 // A time to set: a moment, or the store's own now.
 struct TimeValue {
   std::optional<int64_t> ns = std::nullopt;  // nullopt: now

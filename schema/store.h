@@ -100,6 +100,10 @@ class Store {
   // itself; busy: a top folder. Two names of one node: nothing happens. What loses its last name is
   // in ChangeSet::orphaned.
   virtual void rename(RenamePlan plan, ChangeOptions options, Completion<void> done) = 0;
+  // Writes a file as a whole, or makes it; a file with several names keeps the others. conflict:
+  // what has the name is not `expected`, or has changed since. is_directory, invalid_params: no
+  // file. A content that was staged is the file's from then on; when this fails it stays staged.
+  virtual void replace(ReplacePlan plan, ChangeOptions options, Completion<Attr> done) = 0;
   // is_directory, invalid_params for the size of what is no file; too_large above
   // limits::kFileBytes.
   virtual void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) = 0;

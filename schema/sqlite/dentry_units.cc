@@ -286,6 +286,24 @@ Result<void> check_unreserved(Database& db, Ino parent, std::string_view name) {
               "a removed result had this name, which stays its own: choose another one");
 }
 
+Result<uint64_t> entry_place(Database& db, Ino parent, std::string_view name) {
+  auto named = get_named(db, parent, name);
+  if (!named) return std::unexpected(std::move(named.error()));
+  return named->seq;
+}
+
+Result<void> retarget_entry(Database& db, Ino parent, std::string_view name, Ino ino,
+                            int64_t now_ns, ChangeSet& changes) {
+  auto named = get_named(db, parent, name);
+  if (!named) return std::unexpected(std::move(named.error()));
+  auto done = execute(db, "UPDATE dentries SET ino = ? WHERE parent = ? AND seq = ?", ino, parent,
+                      named->seq);
+  if (done) done = lose_name(db, *named, now_ns, changes);
+  if (done) done = touch_folder(db, parent, 0, 0, now_ns, changes);
+  note_entry(parent, std::string(name), ino, DentryChange::Kind::replaced, changes);
+  return done;
+}
+
 Result<void> name_session(Database& db, Ino ino, ChangeSet& changes) {
   auto row = query(db,
                    "SELECT s.serial, s.tree FROM inodes i JOIN sessions s ON s.serial = i.session "

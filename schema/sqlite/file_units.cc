@@ -61,6 +61,22 @@ uint32_t new_mode(const Attr& attr, const SetAttrPlan& plan) {
 
 }  // namespace
 
+Result<SessionId> inherit(Database& db, Ino parent, NewNode& node) {
+  auto row = query(db,
+                   "SELECT i.mode, i.gid, i.session, ifnull(s.tree, 0) FROM inodes i "
+                   "LEFT JOIN sessions s ON s.serial = i.session WHERE i.ino = ?",
+                   parent);
+  if (!row) return std::unexpected(std::move(row.error()));
+  auto found = row->step();
+  if (!found) return std::unexpected(std::move(found.error()));
+  if ((row->int64(0) & kSetgid) != 0) {
+    node.gid = static_cast<uint32_t>(row->int64(1));
+    if (node.kind == NodeKind::directory) node.mode |= kSetgid;
+  }
+  node.session = row->uint64(2);
+  return row->uint64(3);
+}
+
 Result<Attr> create_node(Database& db, const CreatePlan& plan, int64_t now_ns, ChangeSet& changes) {
   if (auto good = check_create(db, plan); !good) return std::unexpected(std::move(good.error()));
   NewNode node;
@@ -71,28 +87,14 @@ Result<Attr> create_node(Database& db, const CreatePlan& plan, int64_t now_ns, C
   node.rdev = plan.rdev;
   node.size = plan.target.size();
   node.target = plan.target;
-  SessionId tree = 0;
-  {
-    auto row = query(db,
-                     "SELECT i.mode, i.gid, i.session, ifnull(s.tree, 0) FROM inodes i "
-                     "LEFT JOIN sessions s ON s.serial = i.session WHERE i.ino = ?",
-                     plan.parent);
-    if (!row) return std::unexpected(std::move(row.error()));
-    auto found = row->step();
-    if (!found) return std::unexpected(std::move(found.error()));
-    if ((row->int64(0) & kSetgid) != 0) {
-      node.gid = static_cast<uint32_t>(row->int64(1));
-      if (plan.kind == NodeKind::directory) node.mode |= kSetgid;
-    }
-    node.session = row->uint64(2);
-    tree = row->uint64(3);
-  }
+  auto tree = inherit(db, plan.parent, node);
+  if (!tree) return std::unexpected(std::move(tree.error()));
   auto ino = make_node(db, plan.parent, plan.name, node, now_ns, changes);
   if (!ino) return std::unexpected(std::move(ino.error()));
   changes.session = node.session;
-  changes.tree = tree;
+  changes.tree = *tree;
   const bool folder = plan.kind == NodeKind::directory;
-  auto counted = add_usage(db, tree,
+  auto counted = add_usage(db, *tree,
                            {.files = folder ? 0 : 1,
                             .directories = folder ? 1 : 0,
                             .logical_bytes = static_cast<int64_t>(node.size)});

@@ -1,6 +1,7 @@
 // The SQLite engine of the Store interface. Reads take a connection of the pool; changes are units
-// of the one writer. Split by family: tree_read, tree_write, dentry_units, file_units, file_access,
-// content_units, sessions, evictions, items, passes, history, events, facts.
+// of the one writer. Split by family: tree_read, tree_write, dentry_units, file_units,
+// replace_unit, file_access, content_units, sessions, evictions, items, passes, history, events,
+// facts.
 #pragma once
 
 #include <condition_variable>
@@ -53,6 +54,7 @@ class SqliteStore final : public Store {
   void create(CreatePlan plan, ChangeOptions options, Completion<Attr> done) override;
   void link(LinkPlan plan, ChangeOptions options, Completion<Attr> done) override;
   void rename(RenamePlan plan, ChangeOptions options, Completion<void> done) override;
+  void replace(ReplacePlan plan, ChangeOptions options, Completion<Attr> done) override;
   void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) override;
   void set_xattr(XattrPlan plan, ChangeOptions options, Completion<void> done) override;
   void remove_xattr(Ino ino, std::string name, ChangeOptions options,
@@ -230,7 +232,9 @@ void SqliteStore::change_file(const ChangeOptions& options, Growth growth, Compl
       options, growth, std::move(done),
       [carried, unit = std::move(unit)](Database& db, ChangeSet& changes) mutable {
         carried->begin();
-        return unit(db, changes, *carried);
+        auto made = unit(db, changes, *carried);
+        if (!made) carried->undone();
+        return made;
       },
       [this, carried] {
         carried->committed();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schema/base/hash.h"
 #include "schema/change_set.h"
@@ -46,6 +47,9 @@ struct NewNode {
 
 // A number for a node, content, decision or session that none ever had.
 Result<uint64_t> next_id(Database& db);
+// The node alone, for an entry that is or will be there.
+Result<void> insert_node(Database& db, Ino parent, uint64_t seq, const NewNode& node,
+                         int64_t now_ns);
 // Makes node and entry and touches the folder. The name must be free. Usage is the caller's.
 Result<Ino> make_node(Database& db, Ino parent, std::string_view name, const NewNode& node,
                       int64_t now_ns, ChangeSet& changes);
@@ -68,11 +72,22 @@ Result<void> rename_entry(Database& db, const RenamePlan& plan, int64_t now_ns, 
 // result had it. Whether something has it now is not asked.
 Result<void> check_new_entry(Database& db, Ino parent, std::string_view name);
 Result<void> check_unreserved(Database& db, Ino parent, std::string_view name);
+// The entry names another node, whose row knows it; what it named loses the name. The place of the
+// entry.
+Result<uint64_t> entry_place(Database& db, Ino parent, std::string_view name);
+Result<void> retarget_entry(Database& db, Ino parent, std::string_view name, Ino ino,
+                            int64_t now_ns, ChangeSet& changes);
 // Tells the session that the node counts for.
 Result<void> name_session(Database& db, Ino ino, ChangeSet& changes);
 
 // Nodes and attributes of clients (file_units.cc).
 Result<Attr> create_node(Database& db, const CreatePlan& plan, int64_t now_ns, ChangeSet& changes);
+// What a client's new node takes from its folder: session, and with setgid the group. The tree that
+// it counts for.
+Result<SessionId> inherit(Database& db, Ino parent, NewNode& node);
+// `sums` are those of bytes that are given in the plan.
+Result<Attr> replace_file(Database& db, const ReplacePlan& plan, const std::vector<uint64_t>& sums,
+                          int64_t now_ns, ChangeSet& changes);
 Result<Attr> change_attributes(Database& db, const SetAttrPlan& plan, int64_t now_ns,
                                ChangeSet& changes);
 Result<void> set_xattr(Database& db, const XattrPlan& plan, int64_t now_ns, ChangeSet& changes);

@@ -41,46 +41,49 @@ Result<uint64_t> next_id(Database& db) {
   return row->uint64(0);
 }
 
+Result<void> insert_node(Database& db, Ino parent, uint64_t seq, const NewNode& node,
+                         int64_t now_ns) {
+  const HashBytes hash(node.hash.value_or(Hash128{}));
+  auto row = db.prepare(
+      "INSERT INTO inodes(ino, kind, mode, nlink, uid, gid, size, content, eviction, session, "
+      "parent, seq, atime_ns, mtime_ns, ctime_ns, flags, rdev, hash, target) "
+      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?13, ?14, ?15, ?16, "
+      "?17)");
+  if (!row) return std::unexpected(std::move(row.error()));
+  row->bind(node.ino).bind(static_cast<int>(node.kind)).bind(node.mode);
+  row->bind(node.kind == NodeKind::directory ? 2 : 1);
+  row->bind(node.uid).bind(node.gid).bind(node.size).bind(node.content).bind(node.eviction);
+  row->bind(node.session).bind(parent).bind(seq).bind(now_ns).bind(node.flags).bind(node.rdev);
+  if (node.hash) {
+    row->bind_blob(hash.view());
+  } else {
+    row->bind_null();
+  }
+  if (node.kind == NodeKind::symlink) {
+    row->bind_blob(node.target);
+  } else {
+    row->bind_null();
+  }
+  return row->run();
+}
+
 Result<Ino> make_node(Database& db, Ino parent, std::string_view name, const NewNode& node,
                       int64_t now_ns, ChangeSet& changes) {
-  Ino ino = node.ino;
-  if (ino == 0) {
+  NewNode numbered = node;
+  if (numbered.ino == 0) {
     auto id = next_id(db);
     if (!id) return id;
-    ino = *id;
+    numbered.ino = *id;
   }
-  const bool folder = node.kind == NodeKind::directory;
-  const HashBytes hash(node.hash.value_or(Hash128{}));
-  {
-    auto row = db.prepare(
-        "INSERT INTO inodes(ino, kind, mode, nlink, uid, gid, size, content, eviction, session, "
-        "parent, seq, atime_ns, mtime_ns, ctime_ns, flags, rdev, hash, target) "
-        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1, ?12, ?12, ?12, ?13, ?14, ?15, "
-        "?16)");
-    if (!row) return std::unexpected(std::move(row.error()));
-    row->bind(ino).bind(static_cast<int>(node.kind)).bind(node.mode).bind(folder ? 2 : 1);
-    row->bind(node.uid).bind(node.gid).bind(node.size).bind(node.content).bind(node.eviction);
-    row->bind(node.session).bind(parent).bind(now_ns).bind(node.flags).bind(node.rdev);
-    if (node.hash) {
-      row->bind_blob(hash.view());
-    } else {
-      row->bind_null();
-    }
-    if (node.kind == NodeKind::symlink) {
-      row->bind_blob(node.target);
-    } else {
-      row->bind_null();
-    }
-    if (auto made = row->run(); !made) return std::unexpected(std::move(made.error()));
+  const Ino ino = numbered.ino;
+  auto made = insert_node(db, parent, ino, numbered, now_ns);
+  if (made) {
+    made = execute(db, "INSERT INTO dentries(parent, seq, name, ino) VALUES(?, ?, ?, ?)", parent,
+                   ino, name, ino);
   }
-  if (auto entry = execute(db, "INSERT INTO dentries(parent, seq, name, ino) VALUES(?, ?, ?, ?)",
-                           parent, ino, name, ino);
-      !entry) {
-    return std::unexpected(std::move(entry.error()));
-  }
-  if (auto touched = touch_folder(db, parent, 1, folder ? 1 : 0, now_ns, changes); !touched) {
-    return std::unexpected(std::move(touched.error()));
-  }
+  const int links = node.kind == NodeKind::directory ? 1 : 0;
+  if (made) made = touch_folder(db, parent, 1, links, now_ns, changes);
+  if (!made) return std::unexpected(std::move(made.error()));
   changes.dentries.push_back({.parent = parent,
                               .name = std::string(name),
                               .child = ino,

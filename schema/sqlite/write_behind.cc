@@ -65,15 +65,25 @@ void note_growth(DirtyFile& file, uint64_t offset, uint64_t end) {
 Result<void> Carried::write(Database& db, Ino ino, ChangeSet& changes) {
   const auto layer = overlay_.close(ino);
   if (!layer) return {};
-  taken_.emplace_back(ino, layer);
+  taken_.push_back({.ino = ino, .layer = layer});
   auto change = write_layer(db, ino, *layer, changes);
   if (!change) return std::unexpected(std::move(change.error()));
-  if (*change != 0) overlay_.note_written(ino, layer, *change);
+  if (*change == 0) return {};
+  taken_.back().written = true;
+  overlay_.note_written(ino, layer, *change);
   return {};
 }
 
 void Carried::committed() {
-  for (const auto& [ino, layer] : taken_) overlay_.drop(ino, layer);
+  for (const Taken& one : taken_) overlay_.drop(one.ino, one.layer);
+  taken_.clear();
+}
+
+void Carried::undone() {
+  for (const Taken& one : taken_) {
+    if (one.written) overlay_.note_written(one.ino, one.layer, 0);
+  }
+  taken_.clear();
 }
 
 // One call that changes a file.

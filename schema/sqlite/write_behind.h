@@ -30,14 +30,21 @@ namespace ebla::sqlite {
 class Carried {
  public:
   explicit Carried(Overlay& overlay) : overlay_(overlay) {}
-  void begin() { taken_.clear(); }  // a unit may start more than once
+  void begin() { undone(); }  // a unit may start more than once
   // Everything written to the file so far.
   Result<void> write(Database& db, Ino ino, ChangeSet& changes);
   void committed();
+  // The unit has failed: nothing of what it wrote stands in a row.
+  void undone();
 
  private:
+  struct Taken {
+    Ino ino = 0;
+    std::shared_ptr<Layer> layer;
+    bool written = false;  // here, not by an earlier unit of the same transaction
+  };
   Overlay& overlay_;
-  std::vector<std::pair<Ino, std::shared_ptr<Layer>>> taken_;
+  std::vector<Taken> taken_;
 };
 
 class WriteBehind {

@@ -67,6 +67,10 @@ class FailingStore final : public Store {
     if (refused(done)) return;
     under_.rename(std::move(plan), options, std::move(done));
   }
+  void replace(ReplacePlan plan, ChangeOptions options, Completion<Attr> done) override {
+    if (refused(done)) return;
+    under_.replace(std::move(plan), options, std::move(done));
+  }
   void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) override {
     if (refused(done)) return;
     under_.setattr(plan, options, std::move(done));

@@ -25,6 +25,11 @@ Ended<void> remove_folder(Store& store, RemovePlan plan, ChangeOptions options) 
   });
 }
 
+Ended<Attr> replace(Store& store, ReplacePlan plan, ChangeOptions options) {
+  return wait_for<Attr>(
+      [&](Completion<Attr> done) { store.replace(std::move(plan), options, std::move(done)); });
+}
+
 Ended<Attr> setattr(Store& store, SetAttrPlan plan, ChangeOptions options) {
   return wait_for<Attr>(
       [&](Completion<Attr> done) { store.setattr(plan, options, std::move(done)); });

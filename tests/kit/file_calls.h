@@ -12,6 +12,7 @@ Ended<Attr> create(Store& store, CreatePlan plan, ChangeOptions options = {});
 Ended<Attr> link(Store& store, LinkPlan plan, ChangeOptions options = {});
 Ended<void> rename(Store& store, RenamePlan plan, ChangeOptions options = {});
 Ended<void> remove_folder(Store& store, RemovePlan plan, ChangeOptions options = {});
+Ended<Attr> replace(Store& store, ReplacePlan plan, ChangeOptions options = {});
 Ended<Attr> setattr(Store& store, SetAttrPlan plan, ChangeOptions options = {});
 Ended<void> set_xattr(Store& store, XattrPlan plan, ChangeOptions options = {});
 Ended<void> remove_xattr(Store& store, Ino ino, std::string name, ChangeOptions options = {});

@@ -113,6 +113,7 @@ class ModelState {
   Result<Attr> create(const CreatePlan& plan, ChangeSet& changes);
   Result<Attr> link(const LinkPlan& plan, ChangeSet& changes);
   Result<void> rename(const RenamePlan& plan, ChangeSet& changes);
+  Result<Attr> replace(const ReplacePlan& plan, ChangeSet& changes);
   Result<Attr> setattr(const SetAttrPlan& plan, ChangeSet& changes);
   Result<void> set_xattr(const XattrPlan& plan, ChangeSet& changes);
   Result<void> remove_xattr(Ino ino, const std::string& name, ChangeSet& changes);
@@ -153,6 +154,9 @@ class ModelState {
   void lose_name(ModelNode& node, ChangeSet& changes);
   void exchange(const RenamePlan& plan, ModelNode& source, ModelNode& target, ChangeSet& changes);
   void name_session(SessionId session, ChangeSet& changes) const;
+  Result<const ModelNode*> check_replace(const ReplacePlan& plan) const;
+  // What was staged goes to who takes it.
+  Result<std::string> take_bytes(const ContentRef& content);
 
   // model_content.cc
   Result<ModelNode*> writable(Ino ino);

@@ -99,6 +99,10 @@ class ModelStore final : public Store {
     change<void>(options, std::move(done),
                  [&](ChangeSet& changes) { return state_.rename(plan, changes); });
   }
+  void replace(ReplacePlan plan, ChangeOptions options, Completion<Attr> done) override {
+    change<Attr>(options, std::move(done),
+                 [&](ChangeSet& changes) { return state_.replace(plan, changes); });
+  }
   void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) override {
     change<Attr>(options, std::move(done),
                  [&](ChangeSet& changes) { return state_.setattr(plan, changes); });

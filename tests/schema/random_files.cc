@@ -58,6 +58,8 @@ std::string RandomWorld::run_file(const Operation& op) {
       return copy(op);
     case Operation::Kind::flush:
       return flush(op);
+    case Operation::Kind::replace:
+      return replace(op);
     default:
       return "unknown operation";
   }
@@ -283,6 +285,32 @@ std::string RandomWorld::copy(const Operation& op) {
   });
   touched(to);
   return compare("copy_range", ended);
+}
+
+// Mostly what has the name is expected, now and then with its counter.
+std::string RandomWorld::replace(const Operation& op) {
+  const Both<Ino> folder = some_folder(op.random[0]);
+  const std::string bytes = kit::random_bytes(op.random[1] % 200'000, op.random[2] % 16);
+  const auto ended = on_both([&](Side side) {
+    ReplacePlan plan;
+    plan.parent = folder[side];
+    plan.name = some_name(op.random[3]);
+    const auto there = store(side).lookup(plan.parent, plan.name);
+    if (there && op.random[4] % 8 != 0) plan.expected = there->ino;
+    if (there && op.random[4] % 4 == 1) plan.change = there->change;
+    if (op.random[4] % 16 == 2) plan.change = 1'000'000;
+    plan.content.bytes = bytes;
+    plan.mode = op.random[5] % 010000;
+    plan.uid = 1000 + op.random[6] % 2;
+    plan.gid = 100 + op.random[6] / 2 % 2;
+    plan.drop_privileges = op.random[6] % 4 == 0;
+    return kit::replace(store(side), std::move(plan), options_of(op));
+  });
+  if (auto difference = compare("replace", ended); !difference.empty()) return difference;
+  if (!ended[kLeft].ok()) return "";
+  note_orphans(ended[kLeft].changes);
+  nodes_.push_back({ended[kLeft]->ino, ended[kRight]->ino});
+  return "";
 }
 
 std::string RandomWorld::flush(const Operation& op) {

@@ -57,12 +57,12 @@ ChangeOptions options_of(const Operation& op) {
 }
 
 std::string describe(const Operation& operation) {
-  static constexpr std::array<std::string_view, 28> kNames = {
+  static constexpr std::array<std::string_view, 29> kNames = {
       "open_session",   "put_away",    "put_again",     "put_staged",    "stage",    "discard",
       "remove",         "reap",        "find",          "tick",          "sync",     "reopen",
       "append_history", "commit_pass", "close_session", "find_items",    "set_fact", "create",
       "link",           "rename",      "unlink",        "remove_folder", "setattr",  "xattr",
-      "write",          "allocate",    "copy",          "flush"};
+      "write",          "allocate",    "copy",          "flush",         "replace"};
   std::string text = fmt::format("{} {{", kNames.at(static_cast<size_t>(operation.kind)));
   for (const uint32_t number : operation.random) text += fmt::format("{}, ", number);
   return text + "}";

@@ -50,6 +50,7 @@ struct Operation {
     allocate,
     copy,
     flush,
+    replace,
   };
   Kind kind = Kind::tick;
   std::array<uint32_t, 8> random{};
@@ -135,6 +136,7 @@ class RandomWorld {
   std::string allocate(const Operation& op);
   std::string copy(const Operation& op);
   std::string flush(const Operation& op);
+  std::string replace(const Operation& op);
   Both<Ino> some_node(uint32_t random) const;
   void note_orphans(const ChangeSet& changes);
   void touched(const Both<Ino>& ino) { read_whole_[ino[kLeft]] = false; }

@@ -24,8 +24,8 @@ uint64_t from_environment(const char* name, uint64_t fallback) {
 std::vector<Operation> operations(uint64_t seed, size_t count) {
   using Kind = Operation::Kind;
   std::mt19937_64 random(seed);
-  std::discrete_distribution<int> kinds({12, 30, 8, 6,  8,  2,  14, 6,  6,  8, 2,  1,  16, 8,
-                                         4,  8,  4, 30, 10, 30, 10, 10, 20, 8, 50, 12, 8,  8});
+  std::discrete_distribution<int> kinds({12, 30, 8,  6,  8,  2,  14, 6,  6, 8,  2,  1, 16, 8, 4,
+                                         8,  4,  30, 10, 30, 10, 10, 20, 8, 50, 12, 8, 8,  12});
   std::vector<Operation> out(count);
   for (Operation& op : out) {
     op.kind = static_cast<Kind>(kinds(random));
