@@ -78,20 +78,6 @@ class Stager {
   uint64_t sent_ = 0;
 };
 
-// Fills the slice from the source; fewer bytes only at the end.
-Result<std::string> next_slice(ContentSource& source, size_t size) {
-  std::string slice(size, '\0');
-  size_t filled = 0;
-  while (filled < size) {
-    auto got = source.pull(std::span(slice).subspan(filled));
-    if (!got) return std::unexpected(got.error());
-    if (*got == 0) break;
-    filled += *got;
-  }
-  slice.resize(filled);
-  return slice;
-}
-
 Result<uint64_t> stage_all(Stager& stager, ContentSource& source, context::ContentScan& scan,
                            std::string slice) {
   uint64_t size = 0;
@@ -109,7 +95,21 @@ Result<uint64_t> stage_all(Stager& stager, ContentSource& source, context::Conte
   return size;
 }
 
-// A content that is whole in memory but larger than one unit of the store.
+}  // namespace
+
+Result<std::string> next_slice(ContentSource& source, size_t size) {
+  std::string slice(size, '\0');
+  size_t filled = 0;
+  while (filled < size) {
+    auto got = source.pull(std::span(slice).subspan(filled));
+    if (!got) return std::unexpected(got.error());
+    if (*got == 0) break;
+    filled += *got;
+  }
+  slice.resize(filled);
+  return slice;
+}
+
 void pull_from_memory(ContentSource& source) {
   source.pull = [bytes = std::move(source.bytes), at = size_t{0}](std::span<char> out) mutable {
     const size_t got = bytes.copy(out.data(), out.size(), at);
@@ -118,8 +118,6 @@ void pull_from_memory(ContentSource& source) {
   };
   source.bytes.clear();
 }
-
-}  // namespace
 
 Result<Intake> take_in(Store& store, ContentSource& source, context::ScanOptions options) {
   static_assert(limits::kStageSliceBytes == limits::kInlineContentBytes);

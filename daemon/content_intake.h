@@ -22,6 +22,11 @@ struct Intake {
 // is staged for the store, as long as that goes on.
 Result<Intake> take_in(Store& store, ContentSource& source, context::ScanOptions options);
 
+// The next bytes of a source with `pull`; fewer than `size` only at its end.
+Result<std::string> next_slice(ContentSource& source, size_t size);
+// Makes a source of bytes in memory one that is pulled.
+void pull_from_memory(ContentSource& source);
+
 // Gives up what was staged.
 void discard(Store& store, const ContentRef& content);
 

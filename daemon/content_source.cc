@@ -243,6 +243,28 @@ Result<ContentSource> from_reference(const Place& place, const Json& content) {
   return from_path(place, value.text);
 }
 
+Error too_long(const Place& place, size_t limit_bytes) {
+  return {Code::too_large,
+          fmt::format("{}: longer than {} bytes, the most that is taken", place.name, limit_bytes)};
+}
+
+Result<std::string> read_reference(const Place& place, const Json& reference, size_t limit_bytes) {
+  auto source = from_reference(place, reference);
+  if (!source) return std::unexpected(source.error());
+  std::string body = std::move(source->bytes);
+  constexpr size_t kSlice = limits::kMiB;
+  for (size_t got = source->pull ? 1 : 0; got > 0 && body.size() <= limit_bytes;) {
+    const size_t at = body.size();
+    body.resize(at + kSlice);
+    auto read = source->pull(std::span(body).subspan(at));
+    if (!read) return std::unexpected(read.error());
+    got = *read;
+    body.resize(at + got);
+  }
+  if (body.size() <= limit_bytes) return body;
+  return std::unexpected(too_long(place, limit_bytes));
+}
+
 bool is_reference(const Json& content) {
   if (!content.is(Json::Kind::object) || content.members.size() != 1) return false;
   const std::string& kind = content.members.front().first;
@@ -272,24 +294,19 @@ Result<std::string> read_body(const MethodCall& call, std::string_view name) {
   const Json* value = call.param(name);
   if (value == nullptr) return std::unexpected(place.bad("it is missing"));
   if (!is_reference(*value)) return value->text;
-  auto source = from_reference(place, *value);
-  if (!source) return std::unexpected(source.error());
-  std::string body = std::move(source->bytes);
-  if (!source->pull) return body;
-  constexpr size_t kSlice = limits::kMiB;
-  for (size_t got = 1; got > 0;) {
-    const size_t at = body.size();
-    body.resize(at + kSlice);
-    auto read = source->pull(std::span(body).subspan(at));
-    if (!read) return std::unexpected(read.error());
-    got = *read;
-    body.resize(at + got);
-    if (body.size() > limits::kBodyBytes) {
-      return place.no(Code::too_large, fmt::format("longer than {} bytes, the most that is taken",
-                                                   limits::kBodyBytes));
-    }
+  return read_reference(place, *value, limits::kBodyBytes);
+}
+
+Result<std::string> read_text(const MethodCall& call, std::string_view name, size_t limit_bytes) {
+  const Place place{call, name};
+  const Json* value = call.param(name);
+  if (value == nullptr) return std::unexpected(place.bad("it is missing"));
+  if (is_reference(*value)) return read_reference(place, *value, limit_bytes);
+  if (!value->is(Json::Kind::string)) {
+    return std::unexpected(place.bad("a string or a reference to bytes is needed"));
   }
-  return body;
+  if (value->text.size() <= limit_bytes) return value->text;
+  return std::unexpected(too_long(place, limit_bytes));
 }
 
 bool opening_waits(const MethodCall& call) {

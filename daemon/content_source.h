@@ -29,6 +29,9 @@ Result<ContentSource> open_content(const MethodCall& call);
 // The bytes of a parameter of type body, read to their end: as they were sent inline, or what a
 // reference stands for. too_large above limits::kBodyBytes. Waits.
 Result<std::string> read_body(const MethodCall& call, std::string_view name);
+// The bytes of a parameter of type content that is a string or a reference, read to their end.
+// invalid_params for blocks; too_large above `limit_bytes`. Waits.
+Result<std::string> read_text(const MethodCall& call, std::string_view name, size_t limit_bytes);
 // True when opening may wait for a disk or a peer.
 bool opening_waits(const MethodCall& call);
 

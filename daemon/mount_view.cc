@@ -14,6 +14,7 @@ MountView view_of(fs::MountTable& table) {
           [&table](const ChangeSet& changes, std::move_only_function<void()> delivered) {
             table.deliver(changes, std::move(delivered));
           },
+      .begin_growth = [](Ino) { return std::shared_ptr<void>(); },
   };
 }
 
@@ -24,6 +25,7 @@ MountView no_mounts() {
       .tree_path_of = [](std::string_view) { return std::string(); },
       .request_counts = [] { return std::map<std::string, uint64_t>(); },
       .deliver = [](const ChangeSet&, std::move_only_function<void()> delivered) { delivered(); },
+      .begin_growth = [](Ino) { return std::shared_ptr<void>(); },
   };
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct MountView {
   std::function<std::string(std::string_view host_path)> tree_path_of;
   std::function<std::map<std::string, uint64_t>()> request_counts;
   std::function<void(const ChangeSet&, std::move_only_function<void()> delivered)> deliver;
+  // A file is about to grow other than through a mount; until what comes back goes, no mount opens
+  // it for writing. busy: one has.
+  std::function<Result<std::shared_ptr<void>>(Ino)> begin_growth;
 };
 
 MountView view_of(fs::MountTable& table);  // which must outlive the view

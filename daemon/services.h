@@ -124,6 +124,7 @@ struct Services {
   EvictCounters evictions;
   PrepareCounters prepares;
   SummaryCounters summaries;
+  std::mutex append_mutex;  // held for one piece of an append: memory, no disk
   LineIndexCache line_indexes;
   ConversationCache seen_lists;
   // Bodies that are being prepared.

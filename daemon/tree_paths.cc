@@ -68,18 +68,6 @@ std::string tombstone_text(const Tombstone& stone) {
                      time_text(stone.removed_ns), stone.uid, printable(stone.reason), stone.size);
 }
 
-// Why a path is not there; empty when nothing is known.
-std::string removal(Store& store, const std::string& path) {
-  auto elements = split_path(path);
-  if (!elements || elements->empty()) return {};
-  const std::string name = std::move(elements->back());
-  elements->pop_back();
-  auto folder = resolve(store, join_path(*elements));
-  if (!folder) return {};
-  auto stone = store.tombstone(folder->ino, name);
-  return stone && *stone ? tombstone_text(**stone) : std::string();
-}
-
 Result<Found> find_exact(const MethodCall& call, const std::string& path) {
   auto elements = split_path(path);
   if (!elements) return std::unexpected(elements.error());
@@ -97,19 +85,38 @@ Result<Found> find_exact(const MethodCall& call, const std::string& path) {
 
 }  // namespace
 
+std::vector<std::string> meant_paths(const Services& services, std::string_view given,
+                                     const std::optional<Session>& session) {
+  if (given.size() > limits::kPathBytes) return {std::string(given)};
+  std::vector<std::string> paths;
+  std::string path = tree_path(services, given, session ? &*session : nullptr);
+  std::string own = session ? own_path(path, *session) : std::string();
+  if (!own.empty()) paths.push_back(std::move(own));
+  paths.push_back(std::move(path));
+  return paths;
+}
+
+std::string why_gone(Store& store, const std::string& path) {
+  auto elements = split_path(path);
+  if (!elements || elements->empty()) return {};
+  const std::string name = std::move(elements->back());
+  elements->pop_back();
+  auto folder = resolve(store, join_path(*elements));
+  if (!folder) return {};
+  auto stone = store.tombstone(folder->ino, name);
+  return stone && *stone ? tombstone_text(**stone) : std::string();
+}
+
 Result<Found> find_path(const MethodCall& call, std::string_view given,
                         const std::optional<Session>& session) {
-  if (given.size() > limits::kPathBytes) return find_exact(call, std::string(given));
-  const std::string path = tree_path(call.services(), given, session ? &*session : nullptr);
-  const std::string own = session ? own_path(path, *session) : std::string();
-  if (!own.empty()) {
-    auto found = find_exact(call, own);
+  const std::vector<std::string> paths = meant_paths(call.services(), given, session);
+  Result<Found> found = fail(Code::file_not_found, "");
+  for (const std::string& path : paths) {
+    found = find_exact(call, path);
     if (found || found.error().code != Code::file_not_found) return found;
   }
-  auto found = find_exact(call, path);
-  if (found || found.error().code != Code::file_not_found) return found;
-  for (const std::string& missing : {own, path}) {
-    const std::string why = removal(call.services().store, missing);
+  for (const std::string& path : paths) {
+    const std::string why = why_gone(call.services().store, path);
     if (why.empty()) continue;
     found.error().text += ": " + why;
     break;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/services.h"
 #include "schema/model.h"
@@ -21,6 +22,12 @@ struct Found {
 // not read. file_not_found explains a removed result.
 Result<Found> find_path(const MethodCall& call, std::string_view given,
                         const std::optional<Session>& session);
+
+// The paths in the tree that a caller may mean, the session's own one first. Not looked at yet.
+std::vector<std::string> meant_paths(const Services& services, std::string_view given,
+                                     const std::optional<Session>& session);
+// When and by whom a put-away file of this path was removed; empty when nothing is known.
+std::string why_gone(Store& store, const std::string& path);
 
 // Whether a tool that read this path read something of Ebla's: results or histories, by their path
 // in the tree or on the host.

@@ -73,6 +73,33 @@ constexpr std::array kFsReadBytes = {
     Param{"offset", Type::integer, false},
     Param{"size", Type::integer, false},
 };
+constexpr std::array kFsWrite = {
+    Param{"path", Type::string, true},     Param{"session", Type::session, false},
+    Param{"content", Type::content, true}, Param{"append", Type::boolean, false},
+    Param{"if_etag", Type::string, false}, Param{"parents", Type::boolean, false},
+    Param{"mode", Type::string, false},
+};
+constexpr std::array kFsEdit = {
+    Param{"path", Type::string, true},  Param{"session", Type::session, false},
+    Param{"old", Type::content, true},  Param{"new", Type::content, true},
+    Param{"all", Type::boolean, false}, Param{"if_etag", Type::string, false},
+};
+constexpr std::array kFsDelete = {
+    Param{"path", Type::string, true},
+    Param{"session", Type::session, false},
+};
+constexpr std::array kFsMkdir = {
+    Param{"path", Type::string, true},
+    Param{"session", Type::session, false},
+    Param{"parents", Type::boolean, false},
+    Param{"mode", Type::string, false},
+};
+constexpr std::array kFsRename = {
+    Param{"path", Type::string, true},
+    Param{"new_path", Type::string, true},
+    Param{"session", Type::session, false},
+    Param{"replace", Type::boolean, false},
+};
 constexpr std::array kFsGrep = {
     Param{"pattern", Type::string, true},       Param{"path", Type::string, false},
     Param{"session", Type::session, false},     Param{"glob", Type::string, false},
@@ -109,6 +136,11 @@ constexpr std::array kMethods = {
     Method{"fs.stat", kFsStat, Order::free},
     Method{"fs.read", kFsRead, Order::free},
     Method{"fs.read_bytes", kFsReadBytes, Order::free},
+    Method{"fs.write", kFsWrite, Order::session},
+    Method{"fs.edit", kFsEdit, Order::session},
+    Method{"fs.delete", kFsDelete, Order::session},
+    Method{"fs.mkdir", kFsMkdir, Order::session},
+    Method{"fs.rename", kFsRename, Order::session},
     Method{"fs.grep", kFsGrep, Order::free},
     Method{"fs.glob", kFsGlob, Order::free},
     Method{"tools.list", kToolsList, Order::free},

@@ -60,6 +60,10 @@ inline constexpr size_t kDirtyBytes = 64 * kMiB;      // to all files
 inline constexpr int kDirtyAgeMs = 1'000;
 inline constexpr uint64_t kCopyBytes = 4 * kMiB;  // one call of copy_range
 
+inline constexpr size_t kWriteAttempts = 32;          // of one call while others change the file
+inline constexpr size_t kEditTextBytes = 1 * kMiB;    // each of the old and the new text of an edit
+inline constexpr uint64_t kEditFileBytes = 4 * kGiB;  // a file that is edited
+
 // Texts.
 inline constexpr uint64_t kToolResultTokens = 20'000;
 inline constexpr uint64_t kHumanMessageTokens = 50'000;
