@@ -66,12 +66,20 @@ class Environment {
   std::vector<char*> pointers_;
 };
 
-// The child, killed with its whole group when this goes.
+// Descriptor of the child: its end is ours, or the daemon's death.
+constexpr int kLifeline = 3;
+// A daemon that is killed can end nobody. Somebody in the group waits for that, and does.
+constexpr const char* kScript =
+    "(read -r _ <&3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec /bin/sh -c \"$1\"";
+
+// The child, killed with its whole group when this goes, or this process does.
 class Child {
  public:
   static Result<Child> start(const CommandRun& run, int in, int out, int error);
   Child(Child&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)), process_(std::move(other.process_)) {}
+      : pid_(std::exchange(other.pid_, -1)),
+        process_(std::move(other.process_)),
+        life_(std::move(other.life_)) {}
   Child& operator=(Child&&) = delete;
   ~Child() {
     if (pid_ > 0) static_cast<void>(end());
@@ -89,12 +97,16 @@ class Child {
   }
 
  private:
-  Child(pid_t pid, UniqueFd process) : pid_(pid), process_(std::move(process)) {}
+  Child(pid_t pid, UniqueFd process, UniqueFd life)
+      : pid_(pid), process_(std::move(process)), life_(std::move(life)) {}
   pid_t pid_;
   UniqueFd process_;
+  UniqueFd life_;  // nobody else has this end of the lifeline
 };
 
 Result<Child> Child::start(const CommandRun& run, int in, int out, int error) {
+  auto life = open_pipe();
+  if (!life) return std::unexpected(life.error());
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -102,7 +114,8 @@ Result<Child> Child::start(const CommandRun& run, int in, int out, int error) {
   posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+  posix_spawn_file_actions_adddup2(&actions, life->read.get(), kLifeline);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kLifeline + 1);
   sigset_t none;
   sigset_t all;
   sigemptyset(&none);
@@ -114,8 +127,10 @@ Result<Child> Child::start(const CommandRun& run, int in, int out, int error) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   std::string shell = "sh";
   std::string flag = "-c";
+  std::string script = kScript;
   std::string command = run.command;
-  std::array<char*, 4> arguments = {shell.data(), flag.data(), command.data(), nullptr};
+  std::array<char*, 6> arguments = {shell.data(), flag.data(),    script.data(),
+                                    shell.data(), command.data(), nullptr};
   Environment environment(run.environment);
   pid_t pid = -1;
   const int failed =
@@ -126,7 +141,8 @@ Result<Child> Child::start(const CommandRun& run, int in, int out, int error) {
     return fail(Code::io_error,
                 fmt::format("the summariser could not be started: {}", std::strerror(failed)));
   }
-  Child child(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+  Child child(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+              std::move(life->write));
   if (!child.process_) return std::unexpected(errno_error(errno, "pidfd_open: the summariser"));
   return child;
 }

@@ -22,7 +22,8 @@ struct CommandRun {
 };
 
 // What it printed, any bytes. The command runs in a process group of its own with descriptors 0 to
-// 2 and nothing else of ours; when it ends, or has to, the whole group is killed. Blocks.
+// 2 and nothing else of ours; when it ends, or has to, or this process is killed, the whole group
+// is killed. Blocks.
 // timeout; too_large (more output than allowed: nothing is kept); io_error (it could not start, or
 // ended with another status than 0: with the last line of its stderr); unavailable (stop_fd).
 Result<std::string> run_command(const CommandRun& run);

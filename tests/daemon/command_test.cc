@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 
@@ -66,6 +69,26 @@ TEST_F(CommandTest, ItsWholeGroupEndsWithIt) {
     ASSERT_LT(std::chrono::steady_clock::now(), patience) << state;
     state = read_file("/proc/" + std::to_string(pid) + "/stat", 4096).value_or("");
   }
+}
+
+// Whoever holds the other end of the FIFO is alive.
+TEST_F(CommandTest, ItsWholeGroupEndsWithAKilledDaemon) {
+  const kit::TempDir folder;
+  const std::string fifo = folder / "alive";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t daemon = ::fork();
+  ASSERT_GE(daemon, 0);
+  if (daemon == 0) {
+    static_cast<void>(run("exec > " + fifo + "; echo up; sleep 1000 & sleep 1000; echo late", "",
+                          std::chrono::hours(1)));
+    ::_exit(0);
+  }
+  const UniqueFd alive(::open(fifo.c_str(), O_RDONLY));
+  std::array<char, 16> text{};
+  EXPECT_EQ(::read(alive.get(), text.data(), text.size()), 3);
+  ::kill(daemon, SIGKILL);
+  ASSERT_EQ(::waitpid(daemon, nullptr, 0), daemon);
+  EXPECT_EQ(::read(alive.get(), text.data(), text.size()), 0) << "an end, when all are gone";
 }
 
 TEST_F(CommandTest, TimeAndOutputAreBounded) {
