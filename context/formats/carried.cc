@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "context/formats/pairs.h"
+#include "context/text/blank.h"
 #include "context/text/quote.h"
 #include "context/texts.h"
 
@@ -29,7 +30,7 @@ bool holds(const Part& result, const Part& part) {
 
 std::string carried_text(std::string_view body, const Part& result, const Part* answered) {
   std::string text = text_of(body, result);
-  if (text.find_first_not_of(" \t\r\n\f\v") == std::string::npos) text = texts::kEmpty;
+  if (is_blank(text)) text = texts::kEmpty;
   std::string out = texts::kCarriedStart + which_call(result, answered) + texts::kCarriedLead;
   append_fenced(out, "", text);
   out.pop_back();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "context/formats/shapes.h"
+#include "context/text/blank.h"
 #include "context/texts.h"
 
 namespace ebla::context {
@@ -65,7 +66,7 @@ std::string filled(const FormatBase& format, std::string_view body, const Messag
   for (size_t p : empty) {
     if (p >= message.parts.size()) continue;
     std::string text = text_of(body, message.parts[p]);
-    if (text.find_first_not_of(kWhiteSpace) == std::string::npos) text = texts::kEmpty;
+    if (is_blank(text)) text = texts::kEmpty;
     edits.push_back({.part = p, .what = PartEdit::What::content, .argument = {}, .text = text});
   }
   return format.edit(body, message, edits);

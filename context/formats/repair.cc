@@ -7,6 +7,7 @@
 #include "context/formats/pairs.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
+#include "context/text/blank.h"
 #include "schema/base/json_text.h"
 
 namespace ebla::context {
@@ -14,13 +15,12 @@ namespace {
 
 using What = Repair::What;
 
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
-}
-
 bool leads(const Message& message) {
   return message.role == Role::system || message.role == Role::developer;
 }
+
+// Looked at before a whole text is decoded.
+constexpr size_t kBlankBytes = 64;
 
 class Finder {
  public:
@@ -104,10 +104,13 @@ class Finder {
     const std::string_view raw = token.of(body_);
     if (raw == R"("")") return true;
     if (!format_.refuses_blank() || !raw.starts_with('"')) return false;
-    // White space is written as it is, as \n or \t, or by its number.
-    if (raw.find_first_not_of("\" \\nrtfu0bBcCdDaA9") != std::string_view::npos) return false;
+    const std::string_view inside = raw.substr(1, raw.size() - 2);
+    // Most texts begin with a letter or a mark.
+    const auto first = static_cast<unsigned char>(inside.front());
+    if (first > ' ' && first < 0x7F && first != '\\') return false;
+    if (!is_blank(json_text::decoded_start(inside, kBlankBytes))) return false;
     std::string text;
-    json_text::append_decoded(raw.substr(1, raw.size() - 2), text);
+    json_text::append_decoded(inside, text);
     return is_blank(text);
   }
 

@@ -7,6 +7,7 @@
 #include "context/formats/call_ids.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
+#include "context/text/blank.h"
 
 namespace ebla::context {
 namespace {
@@ -70,8 +71,7 @@ class Rules {
       if (part.kind != PartKind::text) continue;
       const bool block = !part.span.of(body_).starts_with('"');
       const std::string text = text_start(body_, part, kBlankProbeBytes);
-      const bool blank = text.find_first_not_of(" \t\r\n\f\v") == std::string::npos;
-      const bool refused = format_.refuses_blank() ? blank : text.empty();
+      const bool refused = format_.refuses_blank() ? is_blank(text) : text.empty();
       if (refused && (block || message.parts.size() == 1)) report("an empty text");
     }
   }

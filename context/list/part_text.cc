@@ -1,6 +1,7 @@
 #include "context/list/part_text.h"
 
 #include "context/formats/format.h"
+#include "context/text/blank.h"
 
 namespace ebla::context {
 namespace {
@@ -21,10 +22,6 @@ std::string without_block(std::string text, std::string_view tag) {
     text.erase(at, end + close.size() - at);
   }
   return text;
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 }  // namespace

@@ -91,6 +91,32 @@ TEST(Repair, EmptyTextsGetAPlaceholder) {
   EXPECT_TRUE(breaches(out, format).empty());
 }
 
+// As they stand and by their number; one that begins with much of it and then says something is a
+// text.
+TEST(Repair, UnicodeWhiteSpaceIsEmpty) {
+  const Format& format = format_of(FormatId::anthropic);
+  const auto list = [](const std::string& text) {
+    return R"([{"role":"user","content":")" + text + R"("},
+      {"role":"assistant","content":[{"type":"text","text":")" +
+           text + R"("}]},
+      {"role":"user","content":"go on"}])";
+  };
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "\xE2\x80\xA8";
+  const std::vector<std::string> kBlank = {
+      "\xE2\x80\xA8",          R"(\u2028)",   R"(\u001E)", "\xC2\xA0 \xE3\x80\x80",
+      R"(\u0085\u1680\u205f)", R"(\n\u200A)", many};
+  for (const std::string& blank : kBlank) {
+    const std::string out = repaired(list(blank), format);
+    EXPECT_EQ(canonical(out), canonical(list("[empty]"))) << blank;
+  }
+  const std::vector<std::string> kTexts = {"\xE2\x80\x8B", R"(\uFEFF)", many + "x", R"(\u0000)",
+                                           R"(\ud800)"};
+  for (const std::string& text : kTexts) {
+    EXPECT_TRUE(format.repairs(list(text), *format.parse(list(text))).empty()) << text;
+  }
+}
+
 TEST(Repair, NothingWhereTheProviderHoldsTheRest) {
   const std::string body = R"({"previous_response_id":"r","input":[
     {"type":"function_call_output","call_id":"1","output":"x"}]})";

@@ -1,4 +1,5 @@
 #include "tests/context/formats/validator.h"
+#include "context/text/blank.h"
 
 #include <algorithm>
 #include <set>
@@ -51,7 +52,7 @@ class Checker {
   // One vendor takes white space for nothing.
   bool says_nothing(std::string_view said) const {
     if (dialect_ != Dialect::anthropic) return said.empty();
-    return said.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
+    return is_blank(said);
   }
   // A string, or a list of objects that each name their type, none of them empty.
   void content(const Json& value, bool may_be_empty = false) {
