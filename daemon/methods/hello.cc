@@ -92,6 +92,7 @@ constexpr std::array kLimits = {
     Limit{"open_ai_media_bytes", limits::kOpenAiMediaBytes},
     Limit{"gemini_media_bytes", limits::kGeminiMediaBytes},
     Limit{"seen_list_bytes", limits::kSeenListBytes},
+    Limit{"answered_lists", limits::kAnsweredLists},
     Limit{"summariser_ms", limits::kSummariserMs},
     Limit{"summarisers", limits::kSummarisers},
     Limit{"summary_wait_ms", limits::kSummaryWaitMs},

@@ -108,6 +108,7 @@ inline constexpr uint64_t kAnthropicMediaBytes = 30 * kMiB;
 inline constexpr uint64_t kOpenAiMediaBytes = 48 * kMiB;
 inline constexpr uint64_t kGeminiMediaBytes = 18 * kMiB;
 inline constexpr size_t kSeenListBytes = 32 * kMiB;  // lists kept read, of all sessions
+inline constexpr uint64_t kAnsweredLists = 8192;     // remembered, of one session tree
 inline constexpr double kRatioLow = 0.5;             // reported over counted tokens
 inline constexpr double kRatioHigh = 3;
 

@@ -2,7 +2,10 @@
 // under other limits.
 #include <gmock/gmock.h>
 
+#include "schema/base/hash.h"
+#include "schema/base/limits.h"
 #include "tests/daemon/speech.h"
+#include "tests/kit/store_calls.h"
 
 namespace ebla::daemon {
 namespace {
@@ -181,6 +184,32 @@ TEST_F(PrepareReplayTest, WhatWasAnsweredInTroubleIsDecidedLater) {
                               R"("messages":{},"dry_run":true}})",
                               list_of(list)));
   EXPECT_EQ(count_of(ask(speech, list, 200'000), "tool_result"), 1u);
+}
+
+// What is remembered of answered lists is bounded: the oldest of those that stand together goes.
+TEST_F(PrepareReplayTest, OldRecordsMakeRoomForNewOnes) {
+  const Speech speech = speeches().front();
+  begin();
+  List list;
+  const auto sent = grow(speech, list, "a", 1, 3);
+  const std::string revision = text_of(ask(speech, sent.back().first), "revision");
+  const auto chain = Hash128::from_hex(revision.substr(revision.find('-') + 1, 32));
+  ASSERT_TRUE(chain) << revision;
+  const std::string place = fmt::format("list/1/{}", chain->low % (limits::kAnsweredLists / 32));
+  const auto record = *store_->fact(place);
+  ASSERT_TRUE(record) << place;
+  const std::string own = record->substr(0, record->find('\n'));
+  EXPECT_THAT(own, testing::StartsWith(chain->hex() + " "));
+  std::string others;
+  for (int i = 0; i < 32; ++i) {
+    others += (i > 0 ? "\n" : "") + xxh3_128(fmt::format("list {}", i)).hex() + own.substr(32);
+  }
+  ASSERT_TRUE(kit::set_fact(*store_, place, others).result);
+  expect_same(speech, {sent.back()});
+  const std::string now = **store_->fact(place);
+  EXPECT_EQ(now, own + "\n" + others.substr(0, others.rfind('\n'))) << "the newest first";
+  expect_same(speech, {sent.back()});
+  EXPECT_EQ(*store_->fact(place), now);
 }
 
 }  // namespace
