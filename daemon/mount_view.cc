@@ -14,7 +14,7 @@ MountView view_of(fs::MountTable& table) {
           [&table](const ChangeSet& changes, std::move_only_function<void()> delivered) {
             table.deliver(changes, std::move(delivered));
           },
-      .begin_growth = [](Ino) { return std::shared_ptr<void>(); },
+      .begin_growth = [&table](Ino ino) { return table.begin_growth(ino); },
   };
 }
 

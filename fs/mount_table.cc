@@ -310,6 +310,10 @@ void MountTable::deliver(const ChangeSet& changes, std::move_only_function<void(
   impl_->deliver(changes, std::move(delivered));
 }
 
+Result<std::shared_ptr<void>> MountTable::begin_growth(Ino ino) {
+  return impl_->shared.growing.begin(ino, Growing::Clock::now());
+}
+
 std::vector<MountInfo> MountTable::list() const {
   std::vector<MountInfo> out;
   for (const auto& mount : impl_->mounts()) out.push_back(mount->now());

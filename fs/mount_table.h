@@ -61,6 +61,11 @@ class MountTable {
   // on a thread of this table. Mounts that hang are not waited for longer than the kernel takes.
   void deliver(const ChangeSet& changes, std::move_only_function<void()> delivered);
 
+  // A file is about to grow other than through a mount; it has when what is answered goes. No mount
+  // opens it for writing meanwhile, nor before its kernel has heard of the new end. busy: one has
+  // it open for writing.
+  Result<std::shared_ptr<void>> begin_growth(Ino ino);
+
   std::vector<MountInfo> list() const;
   // The mount that shows a path of the tree with the longest subtree; none: id 0.
   MountInfo find_for(std::string_view tree_path) const;

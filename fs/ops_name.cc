@@ -71,7 +71,17 @@ void create(Request& request, fuse_ino_t parent, const char* name, mode_t mode,
   opened.noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
   if ((info->flags & O_EXCL) == 0) request.explain(Code::already_exists, ESTALE);
   make(request, parent, name, {.kind = NodeKind::file, .mode = mode & ALLPERMS},
-       [opened](Request& done, const Node& node) { return done.create(node, opened); });
+       [opened](Request& done, const Node& node) {
+         Served& served = done.served();
+         const bool writes = (opened.flags & O_ACCMODE) != O_RDONLY;
+         if (!writes) return done.create(node, opened);
+         // Nobody else knows a node that is new: it has not grown.
+         const Ino ino = served.view.ino_of(node.nodeid);
+         static_cast<void>(served.shared.growing.open(served.id, ino, Growing::Clock::now()));
+         const bool taken = done.create(node, opened);
+         if (!taken) served.shared.growing.close(served.id, ino);
+         return taken;
+       });
 }
 
 void mknod(Request& request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {

@@ -24,18 +24,25 @@ using PageBuffer = std::unique_ptr<char[], PageDelete>;
 
 }  // namespace
 
-// Opening keeps no state; for a reader nothing is to be done at the close. The kernel's pages
-// stay: whatever changes a file also says which of them to drop.
+// For a reader nothing is kept, nor to be done at the close. The kernel's pages stay: whatever
+// changes a file also says which of them to drop.
 void open(Request& request, fuse_ino_t node, fuse_file_info* info) {
   const bool writes = (info->flags & O_ACCMODE) != O_RDONLY;
-  if (writes) {
-    const auto allowed = request.served().view.may_write(node);
-    if (!allowed) return request.error(allowed.error());
-  }
   info->fh = 0;
   info->keep_cache = 1;
   info->noflush = writes ? 0 : 1;
-  request.open(*info);
+  if (!writes) {
+    request.open(*info);
+    return;
+  }
+  Served& served = request.served();
+  const auto ino = served.view.may_write(node);
+  if (!ino) return request.error(ino.error());
+  // The kernel looks the node up again and comes back.
+  if (!served.shared.growing.open(served.id, *ino, Growing::Clock::now())) {
+    return request.error(ESTALE);
+  }
+  if (!request.open(*info)) served.shared.growing.close(served.id, *ino);
 }
 
 void read(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_file_info*) {

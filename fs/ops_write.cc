@@ -61,7 +61,11 @@ void flush(Request& request, fuse_ino_t node, fuse_file_info*) {
   commit(request, node, Durability::ordered);
 }
 
-void release(Request& request, fuse_ino_t, fuse_file_info*) {
+void release(Request& request, fuse_ino_t node, fuse_file_info* info) {
+  Served& served = request.served();
+  if ((info->flags & O_ACCMODE) != O_RDONLY) {
+    served.shared.growing.close(served.id, served.view.ino_of(node));
+  }
   request.ok();
 }
 

@@ -122,8 +122,8 @@ void Request::attr(const Node& node) {
 void Request::link(const std::string& target) {
   fuse_reply_readlink(take(), target.c_str());
 }
-void Request::open(const fuse_file_info& info) {
-  fuse_reply_open(take(), &info);
+bool Request::open(const fuse_file_info& info) {
+  return fuse_reply_open(take(), &info) == 0;
 }
 
 bool Request::create(const Node& node, const fuse_file_info& info) {

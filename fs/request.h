@@ -57,7 +57,7 @@ class Request {
   void absent();  // a name that is not there, to be kept
   void attr(const Node& node);
   void link(const std::string& target);
-  void open(const fuse_file_info& info);
+  bool open(const fuse_file_info& info);                      // false: there will be no release
   bool create(const Node& node, const fuse_file_info& info);  // as entry()
   void written(size_t bytes);
   void offset(off_t offset);

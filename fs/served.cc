@@ -9,15 +9,26 @@ Served::Served(Shared& shared_part, MountId mount_id, View the_view)
 
 Result<Node> Served::lookup(uint64_t parent, std::string_view name) {
   const uint64_t epoch = shared.epoch.load();
+  const uint64_t before = shared.growing.before_read();
   auto node = view.lookup(parent, name);
   if (!node) return node;
   give(node->nodeid, parent, name);
-  if (shared.epoch.load() == epoch) return node;
+  if (shared.epoch.load() == epoch) {
+    shared.growing.shown(id, view.ino_of(node->nodeid), before);
+    return node;
+  }
   // Something changed meanwhile, and its telling may not have found this node registered. What is
   // read from here on is told.
-  auto fresh = view.getattr(node->nodeid);
+  auto fresh = getattr(node->nodeid);
   if (!fresh) release(node->nodeid, 1);
   return fresh;
+}
+
+Result<Node> Served::getattr(uint64_t nodeid) {
+  const uint64_t before = shared.growing.before_read();
+  auto node = view.getattr(nodeid);
+  if (node) shared.growing.shown(id, view.ino_of(nodeid), before);
+  return node;
 }
 
 void Served::give(uint64_t nodeid, uint64_t parent, std::string_view name) {
@@ -36,11 +47,17 @@ void Served::given_at_root(std::string_view name) {
 }
 
 void Served::release(uint64_t nodeid, uint64_t count) {
-  if (nodes.forget(nodeid, count)) shared.orphanage.released(view.ino_of(nodeid));
+  if (nodes.forget(nodeid, count)) released(view.ino_of(nodeid));
 }
 
 void Served::release_all() {
-  for (const uint64_t nodeid : nodes.clear()) shared.orphanage.released(view.ino_of(nodeid));
+  shared.growing.forget(id);
+  for (const uint64_t nodeid : nodes.clear()) released(view.ino_of(nodeid));
+}
+
+void Served::released(Ino ino) {
+  if (!shared.held(ino)) shared.growing.released(ino);
+  shared.orphanage.released(ino);
 }
 
 uint64_t Served::open_cursor() {

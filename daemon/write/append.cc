@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -10,6 +13,17 @@
 
 namespace ebla::daemon {
 namespace {
+
+// A kernel tells of a close a moment after the program that closes has gone on.
+constexpr std::chrono::milliseconds kBusyPause{10};
+constexpr int kBusyPauses = 20;
+
+void pause(Services& services) {
+  auto over = std::make_shared<std::promise<void>>();
+  auto waited = over->get_future();
+  services.delays.at(std::chrono::steady_clock::now() + kBusyPause, [over] { over->set_value(); });
+  waited.wait();
+}
 
 Error with_progress(Error error, uint64_t appended) {
   if (appended != 0) error.text += fmt::format("; {} bytes were appended before", appended);
@@ -29,6 +43,11 @@ Result<WriteOutcome> write_piece(const MethodCall& call, const Target& target,
   Services& services = call.services();
   Change<WriteOutcome> change;
   const std::scoped_lock lock(services.append_mutex);
+  const auto growth = services.mounts.begin_growth(target.node->ino);
+  if (!growth) {
+    return fail(growth.error().code,
+                fmt::format("{}: {}", printable(target.path), growth.error().text));
+  }
   auto now = services.store.getattr(target.node->ino);
   if (!now || now->nlink == 0) return std::unexpected(replaced(target));
   Target seen = target;
@@ -56,17 +75,17 @@ Result<Attr> finish(const MethodCall& call, const Target& target) {
 Result<PutOutcome> append_to(const MethodCall& call, const Target& target, PutOptions options,
                              std::string_view first, ContentSource& source) {
   Services& services = call.services();
-  auto growth = services.mounts.begin_growth(target.node->ino);
-  if (!growth) {
-    growth.error().text = fmt::format("{}: {}", printable(target.path), growth.error().text);
-    return std::unexpected(std::move(growth.error()));
-  }
   PutOutcome outcome;
   uint64_t appended = 0;
   std::string next;
   for (std::string_view piece = first;;) {
     std::vector<ChangeSet> changes;
     auto written = write_piece(call, target, options, piece, changes);
+    for (int waits = 0; waits < kBusyPauses && !call.cancelled(); ++waits) {
+      if (written || written.error().code != Code::busy) break;
+      pause(call.services());
+      written = write_piece(call, target, options, piece, changes);
+    }
     tell_mounts(services, changes);
     if (!written) return std::unexpected(with_progress(std::move(written.error()), appended));
     if (!outcome.offset) outcome.offset = written->offset;
