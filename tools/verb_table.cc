@@ -47,6 +47,34 @@ constexpr std::array kGrepOptions = {
     Option{"after", "PLACE", "go on where a search stopped, as it said"},
 };
 
+constexpr Option kIfEtag{"if-etag", "ETAG", "only if the file is still this, as stat shows it"};
+
+constexpr std::array kWriteOptions = {
+    kSession,
+    Option{"append", "", "add at the end of the file, in place"},
+    Option{"parents", "", "make the folders that are missing"},
+    kIfEtag,
+};
+
+constexpr std::array kEditOptions = {
+    kSession,
+    Option{"all", "", "every place, not the only one"},
+    Option{"old-file", "FILE", "take OLD from a file"},
+    Option{"new-file", "FILE", "take NEW from a file"},
+    kIfEtag,
+};
+
+constexpr std::array kMkdirOptions = {
+    kSession,
+    Option{"parents", "", "make all that are missing; one that is there is fine"},
+    Option{"mode", "MODE", "octal (default: 0755)"},
+};
+
+constexpr std::array kMvOptions = {
+    kSession,
+    Option{"replace", "", "take the place of what has the new name"},
+};
+
 constexpr std::array kSessionsOptions = {
     Option{"project", "PATH", "only those of this project"},
     Option{"close", "KEY", "mark this one as closed; its files stay readable"},
@@ -173,6 +201,22 @@ constexpr std::array kVerbs = {
     Verb{"stat", "PATH", "show what is known of a file",
          "Shows kind, size, times, owner and attributes of a file or folder of the tree.",
          kPathOptions, 1, Passing::none, run_stat},
+    Verb{"write", "PATH [FILE]", "write a file of the tree",
+         "Gives a file of the tree the content of FILE, or of the standard input, as a whole: who\n"
+         "has it open goes on with the old one. Returns when it is on disk.",
+         kWriteOptions, 2, Passing::none, run_write},
+    Verb{"edit", "PATH OLD NEW", "replace one text of a file by another",
+         "Puts NEW in the place of OLD, a text that is there exactly once, or everywhere.",
+         kEditOptions, 3, Passing::none, run_edit},
+    Verb{"rm", "PATH...", "remove files and folders",
+         "Removes files, and folders with all that is in them. What Ebla keeps stays: histories,\n"
+         "messages, its folders; the exit status is 1 then.",
+         kPathOptions, 1'000, Passing::none, run_rm},
+    Verb{"mkdir", "PATH", "make a folder", "Makes a folder in the tree.", kMkdirOptions, 1,
+         Passing::none, run_mkdir},
+    Verb{"mv", "OLD NEW", "give a file or folder another name",
+         "Moves a file or folder of the tree; NEW is the whole new path.", kMvOptions, 2,
+         Passing::none, run_mv},
     Verb{"stats",
          "",
          "show the counters of the daemon",

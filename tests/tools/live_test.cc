@@ -80,6 +80,35 @@ class LiveTest : public testing::Test {
   pid_t pid_ = 0;
 };
 
+TEST_F(LiveTest, FilesOfTheTreeAreWrittenFromTheCommandLine) {
+  start();
+  Command write = command({"write", "notes/plan.txt", "--parents"});
+  write.input = "第一\nsecond\n";
+  EXPECT_EQ(write.run().status, 0);
+  EXPECT_EQ(from_mount("/notes/plan.txt"), "第一\nsecond\n");
+  write = command({"write", "/notes/plan.txt", "-", "--append"});
+  write.input = "third\n";
+  EXPECT_EQ(write.run().status, 0);
+  Ran ran = run({"edit", "/notes/plan.txt", "second", "2nd"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out, "/notes/plan.txt: 1 place replaced, line 2\n");
+  EXPECT_EQ(from_mount("/notes/plan.txt"), "第一\n2nd\nthird\n");
+  ran = run({"edit", "/notes/plan.txt", "nowhere", "x"});
+  EXPECT_NE(ran.status, 0);
+  EXPECT_THAT(ran.err, HasSubstr("old is not in the file"));
+  EXPECT_EQ(run({"mkdir", "/notes"}).status, 1);
+  EXPECT_EQ(run({"mkdir", "/notes/old/er", "--parents"}).status, 0);
+  EXPECT_EQ(run({"mv", "/notes/plan.txt", "/notes/old/plan.txt"}).status, 0);
+  EXPECT_EQ(from_mount("/notes/old/plan.txt"), "第一\n2nd\nthird\n");
+  ran = run({"rm", "/notes", "/conversation_history"});
+  EXPECT_NE(ran.status, 0) << "nothing but Ebla's own is there";
+  EXPECT_THAT(ran.err, HasSubstr("/conversation_history"));
+  EXPECT_NE(access((folder_ / "mount/notes").c_str(), F_OK), 0);
+  EXPECT_EQ(run({"edit", "/x"}).status, kExitUsage);
+  EXPECT_EQ(run({"mv", "/x"}).status, kExitUsage);
+  EXPECT_EQ(run({"rm"}).status, kExitUsage);
+}
+
 TEST_F(LiveTest, ARealTextIsPutAwayAndReadBackOverKillAndRestart) {
   const std::string text = kit::even_lines(240'000, 3'886);
   start();

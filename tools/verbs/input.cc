@@ -12,9 +12,9 @@
 namespace ebla::tools {
 namespace {
 
-Result<UniqueFd> open_source(Call& call) {
+Result<UniqueFd> open_source(Call& call, size_t operand) {
   const auto& operands = call.args.operands;
-  if (operands.empty() || operands.front() == "-") {
+  if (operands.size() <= operand || operands[operand] == "-") {
     if (call.streams.in_is_terminal) {
       call.streams.err.note("ebla: reading from the terminal; end with Ctrl-D\n");
     }
@@ -24,13 +24,13 @@ Result<UniqueFd> open_source(Call& call) {
     }
     return copy;
   }
-  return open_file(operands.front(), O_RDONLY);
+  return open_file(operands[operand], O_RDONLY);
 }
 
 }  // namespace
 
-Result<Content> read_input(Call& call) {
-  auto source = open_source(call);
+Result<Content> read_input(Call& call, size_t operand) {
+  auto source = open_source(call, operand);
   if (!source) {
     return std::unexpected(source.error());
   }

@@ -11,8 +11,8 @@
 
 namespace ebla::tools {
 
-// What the first operand names, or the standard input without one or for "-".
-Result<Content> read_input(Call& call);
+// What the operand of this index names, or the standard input without one or for "-".
+Result<Content> read_input(Call& call, size_t operand = 0);
 // All of it; too_large above `limit_bytes`, and whatever went wrong while it was read.
 Result<std::string> whole_text(const Content& content, uint64_t limit_bytes);
 // How long a call may take that hands over so much.

@@ -20,6 +20,11 @@ Result<int> run_grep(Call& call);
 Result<int> run_glob(Call& call);
 Result<int> run_ls(Call& call);
 Result<int> run_stat(Call& call);
+Result<int> run_write(Call& call);
+Result<int> run_edit(Call& call);
+Result<int> run_rm(Call& call);
+Result<int> run_mkdir(Call& call);
+Result<int> run_mv(Call& call);
 Result<int> run_stats(Call& call);
 Result<int> run_fsck(Call& call);
 int fsck_status(Code code);  // exit statuses of fsck(8)
