@@ -168,11 +168,8 @@ sqlite::check::CheckerOptions checker_options(Run& run) {
           .bytes = !run.options.quick,
           .online = run.report.online,
           .now_ns = SystemClock().wall_ns(),
-          .found =
-              [&run](const Problem& problem) {
-                if (problem.mended) take_note(run, "mended: " + problem.text);
-                tell(run, problem);
-              },
+          .found = [&run](const Problem& problem) { tell(run, problem); },
+          .mended = [&run](const std::string& text) { take_note(run, "mended: " + text); },
           .progress = run.options.progress};
 }
 
@@ -204,7 +201,7 @@ Result<void> check_rules(Database& db, Checker& checker, Run& run) {
   auto well = checker.check_pages(!run.options.quick && !run.report.online);
   if (!well) return std::unexpected(std::move(well.error()));
   if (!*well && run.options.repair) {
-    return fail(Code::corrupt, "pages of the database are damaged");
+    return fail(Code::corrupt, checker.first_damage());
   }
   if (auto done = checker.run(); !done) return done;
   return count_nodes(db, run.report);
@@ -245,11 +242,16 @@ Result<void> check_database(Run& run) {
   return run.options.repair ? db->exec("PRAGMA wal_checkpoint(TRUNCATE)") : Result<void>{};
 }
 
+// What is wrong, without what to do about it.
+std::string without_advice(const std::string& text) {
+  return text.substr(0, text.find("; "));
+}
+
 // The state that no rule can be asked of: told, and left as it is.
 void tell_damage(Run& run, const std::string& text) {
   ++run.report.problems;
   ++run.report.left;
-  tell(run, {"database", "", text, false});
+  tell(run, {"database", "", without_advice(text), false});
 }
 
 Result<void> check_file(Run& run) {
@@ -294,7 +296,7 @@ Result<void> rebuild(Run& run, const Error& damage) {
     tell(run, problem);
   };
   tell_mended(fmt::format("the database was damaged and is built anew from {} rows ({})",
-                          rebuilt->rows, damage.text));
+                          rebuilt->rows, without_advice(damage.text)));
   for (const std::string& note : rebuilt->notes) tell_mended(note);
   return check_file(run);
 }

@@ -223,6 +223,8 @@ Result<bool> Checker::check_pages(bool all) {
       well = false;
       constexpr std::string_view kHeading = "*** in database main ***\n";
       if (said.starts_with(kHeading)) said.remove_prefix(kHeading.size());
+      if (first_damage_.empty()) first_damage_ = said;
+      if (options_.repair) continue;
       ++left_;
       tell_now({"database", "", fmt::format("the database is damaged: {}", said), false});
     }
@@ -240,6 +242,7 @@ void Checker::tell(Problem problem) {
   }
   ++mended_;
   ++mended_in_group_;
+  options_.mended(problem.text);
   // What comes to light behind a mend is one with it.
   if (round_ == 1) tell_now(problem);
 }
@@ -253,6 +256,7 @@ void Checker::tell_pending() {
   for (Problem& problem : pending_) {
     problem.mended = !left_texts_.contains(problem.text);
     mended_ += problem.mended ? 1 : 0;
+    if (problem.mended) options_.mended(problem.text);
     tell_now(problem);
     left_texts_.erase(problem.text);
   }

@@ -19,7 +19,8 @@ struct CheckerOptions {
   bool bytes = true;    // read all bytes and check sums and hashes
   bool online = false;  // the bytes in slices, after the snapshot of the rest
   int64_t now_ns = 0;
-  std::function<void(const Problem&)> found;
+  std::function<void(const Problem&)> found;  // at most 100 of a kind
+  std::function<void(const std::string& text)> mended = [](const std::string&) {};  // each one
   std::function<void(std::string_view step, uint64_t done, uint64_t total)> progress;
 };
 
@@ -33,9 +34,11 @@ class Checker {
   Result<void> run();
   // Mends sessions, names and folders alone; nothing is told.
   Result<void> mend_names();
-  // SQLite's own check of its pages; what it says is told. `all`: every page, else none of the
-  // large table of bytes. True: all is well.
+  // SQLite's own check of its pages. `all`: every page, else none of the large table of bytes.
+  // True: all is well. What it says is told; by a repair it is not, since only a new database mends
+  // it: first_damage() has the first line then.
   Result<bool> check_pages(bool all);
+  const std::string& first_damage() const { return first_damage_; }
 
   uint64_t problems() const { return problems_; }
   uint64_t mended() const { return mended_; }
@@ -62,6 +65,7 @@ class Checker {
   uint64_t left_ = 0;
   uint64_t bytes_ = 0;
   uint64_t mended_in_group_ = 0;
+  std::string first_damage_;
   std::map<std::string_view, uint64_t> told_;  // of each kind
   // Of a repair: what a round did not mend may be mended by a later one; the last round knows.
   std::vector<Problem> pending_;

@@ -304,6 +304,28 @@ TEST_F(Salvage, AnInterruptedRebuildIsDoneAgainWithItsLog) {
   EXPECT_FALSE(std::filesystem::exists(store_ + ".damaged"));
 }
 
+TEST_F(Salvage, ARepairSaysThatItBuiltANewDatabase) {
+  put(16'384 * 3, std::string(40, '\0'));
+  CheckOptions options;
+  options.store = store_;
+  std::vector<Problem> problems;
+  options.found = [&](const Problem& problem) { problems.push_back(problem); };
+  auto checked = check_store(options);
+  ASSERT_TRUE(checked.has_value());
+  EXPECT_EQ(checked->left, checked->problems);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_EQ(problems[0].kind, "database");
+  problems.clear();
+  options.repair = true;
+  checked = check_store(options);
+  ASSERT_TRUE(checked.has_value());
+  EXPECT_EQ(checked->problems, checked->mended);
+  EXPECT_EQ(checked->kept, store_ + ".damaged");
+  EXPECT_TRUE(std::ranges::all_of(problems, &Problem::mended));
+  EXPECT_THAT(problems[0].text, HasSubstr("is built anew from"));
+  EXPECT_THAT(bytes_of(checked->note), HasSubstr("is built anew from"));
+}
+
 TEST_F(Salvage, WhatIsNoStoreIsLeftAlone) {
   std::ofstream(store_, std::ios::trunc) << std::string(100'000, 'n');
   const std::string before = bytes_of(store_);
