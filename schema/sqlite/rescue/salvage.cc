@@ -98,7 +98,13 @@ Result<void> salvage_rows(PageFile& pages, Database& work, const SalvageOptions&
                                         .now_ns = SystemClock().wall_ns(),
                                         .found = [](const Problem&) {},
                                         .progress = [](std::string_view, uint64_t, uint64_t) {}});
-  return checker.mend_names();
+  if (auto mended = checker.mend_names(); !mended) return mended;
+  // A history whose row was lost has its bytes by its sections.
+  return work.exec(
+      "UPDATE inodes SET session = h.session, content = h.session, hash = NULL, "
+      "size = max(inodes.size, h.size) FROM (SELECT s.history, x.session, max(x.at + x.size) AS "
+      "size FROM sections x JOIN sessions s ON s.serial = x.session GROUP BY x.session) h "
+      "WHERE inodes.ino = h.history AND inodes.content <> h.session");
 }
 
 }  // namespace

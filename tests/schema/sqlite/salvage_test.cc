@@ -249,6 +249,28 @@ TEST_F(Salvage, AMissingTableIsFoundByItsRows) {
   }
 }
 
+// Numbers of a long row lie on other pages than its begin.
+TEST_F(Salvage, LongRowsOfDecisionsAreBuiltAnewWhole) {
+  const auto decisions = [&](const std::string& store) {
+    auto db = sqlite::Database::open(store, sqlite::Database::Mode::read_only);
+    return db
+        ->scalar(
+            "SELECT count(*) FROM evictions WHERE length(replacement) > 50000 "
+            "AND tokens_after = 77")
+        .value_or(-1);
+  };
+  {
+    auto db = sqlite::Database::open(store_, sqlite::Database::Mode::read_write);
+    ASSERT_TRUE(db && db->exec("UPDATE evictions SET replacement = zeroblob(60000), "
+                               "tokens_after = 77; PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+  const int64_t before = decisions(store_);
+  ASSERT_GE(before, 4);
+  put(0, std::string(16'384, '\x7f'));
+  expect_mended("no first page");
+  EXPECT_EQ(decisions(store_), before);
+}
+
 TEST_F(Salvage, FlippedBytesCostNoMoreThanTheirFiles) {
   const uint64_t size = std::filesystem::file_size(store_);
   for (unsigned seed = 1; seed <= 40; ++seed) {
@@ -260,6 +282,26 @@ TEST_F(Salvage, FlippedBytesCostNoMoreThanTheirFiles) {
     for (char& c : bytes) c = static_cast<char>(c ^ static_cast<char>(1 + random() % 255));
     put(at, bytes);
     const std::string what = "seed " + std::to_string(seed) + ", byte " + std::to_string(at);
+    expect_kept_or_told(salvage(), what);
+    expect_mended(what);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// No file can be asked for any more, but nothing may crash, hang or be told as whole that is not.
+TEST_F(Salvage, ManyDamagedPagesAreStillMended) {
+  const uint64_t pages = std::filesystem::file_size(store_) / 16'384;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    fresh();
+    std::mt19937_64 random(seed);
+    for (uint64_t page = 1; page < pages; ++page) {
+      if (random() % 10 != 0) continue;
+      std::string bytes(1 + random() % 16'384, '\0');
+      if (random() % 2 == 0)
+        std::ranges::generate(bytes, [&] { return static_cast<char>(random()); });
+      put(page * 16'384 + random() % (16'385 - bytes.size()), bytes);
+    }
+    const std::string what = "seed " + std::to_string(seed);
     expect_kept_or_told(salvage(), what);
     expect_mended(what);
     if (HasFatalFailure()) return;
