@@ -44,23 +44,31 @@ std::string path_column(Database& db, const Statement& row, int columns) {
   return path + row.string(3);
 }
 
-Result<std::vector<Offender>> offenders(Database& db, const Rule& rule) {
+// Those that are told, and of all others what a mend needs: there may be millions.
+struct Offenders {
+  std::vector<Offender> told;
+  std::vector<std::pair<int64_t, int64_t>> rest;
+};
+
+Result<Offenders> offenders(Database& db, const Rule& rule) {
   auto rows = db.prepare(rule.select);
   if (!rows) return std::unexpected(std::move(rows.error()));
-  std::vector<Offender> found;
+  Offenders found;
   const int columns = rows->columns();
   while (true) {
     auto row = rows->step();
     if (!row) return std::unexpected(std::move(row.error()));
     if (!*row) return found;
-    Offender one{.id = rows->int64(0),
-                 .second = columns > 1 ? rows->int64(1) : 0,
-                 .path = "",
-                 .a = column(*rows, 4, columns),
-                 .b = column(*rows, 5, columns)};
-    // Of those beyond, which nobody is told of, the numbers are enough.
-    if (found.size() < kToldOfKind) one.path = path_column(db, *rows, columns);
-    found.push_back(std::move(one));
+    const int64_t second = columns > 1 ? rows->int64(1) : 0;
+    if (found.told.size() == kToldOfKind) {
+      found.rest.emplace_back(rows->int64(0), second);
+      continue;
+    }
+    found.told.push_back({.id = rows->int64(0),
+                          .second = second,
+                          .path = path_column(db, *rows, columns),
+                          .a = column(*rows, 4, columns),
+                          .b = column(*rows, 5, columns)});
   }
 }
 
@@ -123,7 +131,7 @@ Result<void> Checker::check_rule(const Rule& rule) {
   auto found = offenders(db_, rule);
   if (!found) return std::unexpected(std::move(found.error()));
   bool all_mended = false;
-  for (const Offender& offender : *found) {
+  const auto one = [&](const Offender& offender, const std::string& text) -> Result<void> {
     bool done = all_mended;
     if (options_.repair && !done) {
       auto mended = mend(rule, offender);
@@ -131,7 +139,16 @@ Result<void> Checker::check_rule(const Rule& rule) {
       done = *mended;
       all_mended = rule.at_once && done;
     }
-    tell({rule.kind, offender.path, text_of(rule, offender), done});
+    tell({rule.kind, offender.path, text, done});
+    return {};
+  };
+  for (const Offender& offender : found->told) {
+    if (auto done = one(offender, text_of(rule, offender)); !done) return done;
+  }
+  for (const auto& [id, second] : found->rest) {
+    Offender offender{.id = id, .second = second};
+    if (auto done = one(offender, fmt::format("one more ({} {})", rule.kind, id)); !done)
+      return done;
   }
   return {};
 }

@@ -16,6 +16,7 @@ namespace ebla::sqlite::check {
 struct Offender {
   int64_t id = 0;
   int64_t second = 0;
+  // For the text alone; empty for those that nobody is told of one by one.
   std::string path = {};
   std::string a = {};
   std::string b = {};

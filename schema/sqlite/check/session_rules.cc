@@ -84,13 +84,13 @@ Result<bool> mend_session(const Mend& mend, const Offender& at) {
 
 // Folder, history or folder of messages is none: what bears its name, else a new one.
 Result<bool> mend_places(const Mend& mend, const Offender& at) {
-  const std::string& id = at.a;
-  auto row =
-      query(mend.db, "SELECT folder, history, messages, uid FROM sessions WHERE serial = ?", at.id);
+  auto row = query(
+      mend.db, "SELECT folder, history, messages, uid, id FROM sessions WHERE serial = ?", at.id);
   if (!row) return std::unexpected(std::move(row.error()));
   auto found = row->step();
   if (!found || !*found) return found;
   const int64_t uid = row->int64(3);
+  const std::string id = row->string(4);
   int64_t places[3] = {row->int64(0), row->int64(1), row->int64(2)};
   if (auto end = row->run(); !end) return std::unexpected(std::move(end.error()));
   const char* good[3] = {"SELECT 1 FROM inodes WHERE ino = ? AND kind = 1",

@@ -4,8 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <set>
 
 #include "schema/sqlite/database.h"
@@ -132,6 +136,44 @@ TEST_P(CheckStore, MendsTheBreach) {
       kit::commit_eviction(**opened, kit::eviction_plan(later, "x", kit::chinese(900))).ok());
   opened->reset();
   EXPECT_THAT(kit::check_store(path_), IsEmpty());
+}
+
+// A repair that is killed after any of its mends leaves a store that the next one mends.
+TEST_F(CheckStore, AKilledRepairIsGoneOnWith) {
+  change("DELETE FROM dentries WHERE ino > 3");
+  change("DELETE FROM sessions");
+  change("DELETE FROM sections WHERE sections = 3");
+  change("UPDATE chunks SET sum = 0 WHERE key & 0xffffff = 1");
+  const std::string pristine = folder_ / "pristine";
+  std::filesystem::copy_file(path_, pristine);
+  std::filesystem::copy_file(path_ + "-wal", pristine + "-wal");
+  for (int after = 1; after < 200; after += 5) {
+    for (const char* suffix : {"", "-wal"}) {
+      std::filesystem::copy_file(pristine + suffix, path_ + suffix,
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    std::filesystem::remove(path_ + "-shm");
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      int told = 0;
+      CheckOptions options;
+      options.store = path_;
+      options.repair = true;
+      options.found = [&](const Problem&) {
+        if (++told == after) (void)kill(getpid(), SIGKILL);
+      };
+      (void)check_store(options);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    const Checked again = check(path_, true);
+    EXPECT_EQ(again.error, "") << after;
+    EXPECT_EQ(again.report.left, 0u) << after << testing::PrintToString(again.lines);
+    EXPECT_THAT(check(path_, false).lines, IsEmpty()) << after;
+    if (WIFEXITED(status)) return;  // it had no more to tell: all were tried
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
