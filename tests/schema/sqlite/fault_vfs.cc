@@ -69,7 +69,7 @@ FaultVfs::FaultVfs(std::string folder) : folder_(std::move(folder)) {
   methods_.iVersion = 2;  // without mapped reads
   methods_.xClose = [](sqlite3_file* f) { return Handle::io(f)->xClose(Handle::real_of(f)); };
   methods_.xRead = [](sqlite3_file* f, void* data, int size, sqlite3_int64 offset) {
-    return Handle::io(f)->xRead(Handle::real_of(f), data, size, offset);
+    return Handle::of(f).owner->read(Handle::of(f), data, size, offset);
   };
   methods_.xWrite = [](sqlite3_file* f, const void* data, int size, sqlite3_int64 offset) {
     return Handle::of(f).owner->write(Handle::of(f), data, size, offset);
@@ -146,12 +146,18 @@ void FaultVfs::arm(Fault fault, uint64_t nth) {
   fault_ = fault;
   nth_ = nth;
   count_ = 0;
+  reads_ = 0;
   fired_ = false;
 }
 
 uint64_t FaultVfs::operations() const {
   const std::lock_guard lock(mutex_);
   return count_;
+}
+
+uint64_t FaultVfs::reads() const {
+  const std::lock_guard lock(mutex_);
+  return reads_;
 }
 
 bool FaultVfs::fired() const {
@@ -204,12 +210,30 @@ int FaultVfs::lock_log(Handle& handle, int offset, int count, int flags) {
 FaultVfs::Verdict FaultVfs::next(bool write) {
   ++count_;
   last_errno = 0;
-  if (fault_ == Fault::none || count_ < nth_) return Verdict::go;
+  if (fault_ == Fault::none || reads_fail() || count_ < nth_) return Verdict::go;
   if (fault_ != Fault::crash && count_ != nth_) return Verdict::go;
   const bool first = !fired_;
   fired_ = true;
   last_errno = fault_ == Fault::full ? ENOSPC : EIO;
-  return fault_ == Fault::crash && write && first ? Verdict::torn : Verdict::fail;
+  const bool tears = fault_ == Fault::crash || fault_ == Fault::torn;
+  return tears && write && first ? Verdict::torn : Verdict::fail;
+}
+
+int FaultVfs::read(Handle& handle, void* data, int size, int64_t offset) {
+  {
+    const std::lock_guard lock(mutex_);
+    last_errno = 0;
+    if (++reads_ == nth_ && reads_fail()) {
+      fired_ = true;
+      if (fault_ == Fault::read) {
+        last_errno = EIO;
+        return SQLITE_IOERR_READ;
+      }
+      std::memset(data, 0, static_cast<size_t>(size));  // as SQLite wants it at the end of a file
+      return SQLITE_IOERR_SHORT_READ;
+    }
+  }
+  return handle.real()->pMethods->xRead(handle.real(), data, size, offset);
 }
 
 int FaultVfs::error_code(int io_error) {
@@ -258,6 +282,7 @@ bool FaultVfs::sync_model(const std::string& path) {
 }
 
 int FaultVfs::sync(Handle& handle, int flags) {
+  at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
   if (!sync_model(handle.path)) return SQLITE_IOERR_FSYNC;  // also for ENOSPC, as "unix" does
   (void)flags;                                              // the real sync would only cost time
@@ -265,6 +290,7 @@ int FaultVfs::sync(Handle& handle, int flags) {
 }
 
 int FaultVfs::sync_log(const std::string& path) {
+  at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
   if (sync_model(path)) return 0;
   return fault_ == Fault::full ? ENOSPC : EIO;
@@ -277,16 +303,20 @@ void FaultVfs::power_cut(const std::string& folder, uint32_t seed) const {
   for (const auto& [path, file] : files_) {
     std::string content = file.durable;
     for (const Operation& one : file.unsynced) {
-      const uint32_t choice = seed == 0 ? 0 : random.next(3);
+      const uint32_t choice = seed == 0 ? 0 : random.next(4);
       if (choice == 0) continue;
       if (one.truncation) {
         content.resize(one.offset);
         continue;
       }
-      size_t size = one.bytes.size();
+      const size_t size = one.bytes.size();
+      size_t end = size;
       if (choice == 2 && size > kSectorBytes)
-        size = kSectorBytes * (1 + random.next(static_cast<uint32_t>(size / kSectorBytes)));
-      apply(content, one.offset, one.bytes.data(), std::min(size, one.bytes.size()));
+        end = kSectorBytes * (1 + random.next(static_cast<uint32_t>(size / kSectorBytes)));
+      for (size_t at = 0; at < std::min(end, size); at += kSectorBytes) {
+        if (choice == 3 && random.next(2) == 0) continue;
+        apply(content, one.offset + at, &one.bytes[at], std::min(kSectorBytes, size - at));
+      }
     }
     std::ofstream(folder + "/" + std::filesystem::path(path).filename().string(), std::ios::binary)
         << content;

@@ -1,7 +1,8 @@
 // A layer under SQLite that fails, tears and forgets. It counts every write, truncation and sync of
-// the files in one folder; the n-th can fail, or be the last that the machine does. It knows for
-// every file what a power cut would leave: what was synced, plus any part of what was not. As on
-// Linux, what a failed sync was to write is never written again by a later one.
+// the files in one folder, and apart from them every read; the n-th can fail, or be the last that
+// the machine does. It knows for every file what a power cut would leave: what was synced, plus any
+// part of what was not. As on Linux, what a failed sync was to write is never written again by a
+// later one.
 //
 // While an object lives it is SQLite's default file system; one at a time.
 #pragma once
@@ -23,7 +24,10 @@ class FaultVfs {
     none,
     error,  // the n-th operation fails, all others work
     full,   // the same with ENOSPC
+    torn,   // the n-th operation fails; of a write, a part is in the file
     crash,  // the n-th operation and all later ones fail; a write is torn
+    read,   // the n-th read fails, all others work
+    empty,  // the n-th read finds the end of the file where none is
   };
 
   explicit FaultVfs(std::string folder);
@@ -34,6 +38,7 @@ class FaultVfs {
   // What lies in the folder now counts as synced; operations are counted from 1 from here on.
   void arm(Fault fault, uint64_t nth);
   uint64_t operations() const;
+  uint64_t reads() const;
   bool fired() const;
 
   // Passes: checkpoints by the thread that is called kPassThread. One that begins on a log that is
@@ -42,16 +47,18 @@ class FaultVfs {
   uint64_t passes() const;
   uint64_t drained_passes() const;
 
-  enum class Moment { pass_begins, pass_ended, committed };
+  enum class Moment { pass_begins, pass_ended, committed, syncs };
   // On the thread that has come there; what waits in it holds that thread. Before any file is
-  // open; a commit is one by another thread than that of the passes.
+  // open; a commit is one by another thread than that of the passes. Syncs are those of the
+  // database and of the log.
   std::function<void(Moment)> at_moment = [](Moment) {};
 
   // Writer::Options::sync for the log: 0 or an errno.
   int sync_log(const std::string& path);
 
   // Writes what a power cut now would leave into another folder. The seed decides which of the
-  // unsynced writes reached the disk, whole or in part; 0: none did.
+  // unsynced writes reached the disk: whole, up to some sector, or some sectors and not others,
+  // whatever was written first; 0: none did.
   void power_cut(const std::string& folder, uint32_t seed) const;
 
  private:
@@ -69,7 +76,9 @@ class FaultVfs {
 
   enum class Verdict { go, fail, torn };
   Verdict next(bool write);  // mutex held
+  bool reads_fail() const { return fault_ == Fault::read || fault_ == Fault::empty; }
   int error_code(int io_error);
+  int read(Handle& handle, void* data, int size, int64_t offset);
   void look_at_log();
   int lock_log(Handle& handle, int offset, int count, int flags);
   int write(Handle& handle, const void* data, int size, int64_t offset);
@@ -87,6 +96,7 @@ class FaultVfs {
   Fault fault_ = Fault::none;
   uint64_t nth_ = 0;
   uint64_t count_ = 0;
+  uint64_t reads_ = 0;
   bool fired_ = false;
   const volatile void* log_index_ = nullptr;  // first page of the shared memory
   uint64_t passes_ = 0;
