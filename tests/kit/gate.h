@@ -1,5 +1,5 @@
-// Where threads wait until the test lets them go. Every wait has an end: a gate that stays shut
-// fails the test and does not hang it.
+// Where threads wait until the test lets them go; shut until it does. Every wait has an end: a gate
+// that stays shut fails the test and does not hang it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,6 +27,12 @@ class Gate {
     const std::lock_guard lock(mutex_);
     open_ = true;
     changed_.notify_all();
+  }
+  // Arrivals are counted from here on.
+  void shut() {
+    const std::lock_guard lock(mutex_);
+    open_ = false;
+    arrived_ = 0;
   }
 
  private:

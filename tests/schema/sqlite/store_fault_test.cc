@@ -26,7 +26,7 @@ namespace {
 namespace files = std::filesystem;
 using Fault = FaultVfs::Fault;
 
-constexpr uint64_t kPoints = 24;  // tried of each kind
+constexpr uint64_t kPoints = 16;  // tried of each kind
 
 enum class Way { use, reopen, create };
 
