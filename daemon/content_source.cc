@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -118,12 +119,13 @@ ContentSource from_pipe(UniqueFd pipe, Cancelled cancelled) {
   return source;
 }
 
-ContentSource from_store(Store& store, Ino ino, Cancelled cancelled) {
+// As long as it is now: it may grow by what is done with it.
+ContentSource from_store(Store& store, const Attr& file, Cancelled cancelled) {
   ContentSource source;
-  source.pull = [&store, ino, cancelled = std::move(cancelled),
+  source.pull = [&store, ino = file.ino, size = file.size, cancelled = std::move(cancelled),
                  offset = uint64_t{0}](std::span<char> out) mutable -> Result<size_t> {
     if (cancelled()) return std::unexpected(cut_short());
-    auto got = store.read(ino, offset, out);
+    auto got = store.read(ino, offset, out.first(std::min<uint64_t>(out.size(), size - offset)));
     if (got) offset += *got;
     return got;
   };
@@ -153,7 +155,7 @@ std::optional<Result<ContentSource>> on_own_mount(const Place& place, int fd) {
   if (!call.owner() && attr->uid != call.uid()) {
     return place.no(Code::permission_denied, "the file belongs to another user");
   }
-  return from_store(services.store, attr->ino, cancelled_of(call));
+  return from_store(services.store, *attr, cancelled_of(call));
 }
 
 Result<ContentSource> from_descriptor(const Place& place, UniqueFd file, bool pipes) {

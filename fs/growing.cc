@@ -67,6 +67,11 @@ void Growing::end(Ino ino) {
   --file.growing;
   file.grown = ++now_;
   file.seen.clear();
+  if (files_.size() <= kRemembered) return;
+  std::erase_if(files_, [this](const auto& one) {
+    const File& other = one.second;
+    return other.open.empty() && other.growing == 0 && other.grown + kRemembered <= now_;
+  });
 }
 
 }  // namespace ebla::fs

@@ -41,6 +41,9 @@ class Growing {
   Result<std::shared_ptr<void>> begin(Ino ino, Clock::time_point now);
 
  private:
+  // Growths after which every kernel has heard of one.
+  static constexpr uint64_t kRemembered = 1024;
+
   struct File {
     std::map<MountId, unsigned> open;
     std::map<MountId, uint64_t> seen;  // when the kernel was last shown its attributes

@@ -1,5 +1,7 @@
 #include "tests/daemon/writing_fixture.h"
+#include "tests/kit/temp_dir.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <thread>
@@ -133,6 +135,20 @@ TEST_F(WriteTest, AppendsOfManyNeverInterleave) {
     const std::string one = all.substr(line * 301, 301);
     EXPECT_EQ(one, std::string(300, one[0]) + "\n");
   }
+}
+
+TEST_F(WriteTest, AFileIsAppendedToItselfOnce) {
+  const kit::TempDir folder("own");
+  const std::string host = folder / "log";
+  ASSERT_TRUE(open_file(host, O_WRONLY | O_CREAT, 0600));
+  mounts_.tree_path_of = [&](std::string_view path) {
+    return path == host ? std::string("/log") : std::string();
+  };
+  start();
+  const std::string large = kit::random_bytes(limits::kMiB + 5, 3);
+  write_bytes("/log", large);
+  must("fs.write", at("/log", R"(,"append":true,"content":{"$path":)" + json_string(host) + "}"));
+  EXPECT_TRUE(bytes("/log") == large + large);
 }
 
 TEST_F(WriteTest, APipeIsReadToItsEnd) {
