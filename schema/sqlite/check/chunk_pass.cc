@@ -48,6 +48,8 @@ Result<bool> settle_file_of(const Mend& mend, const Offender& at) {
   return settle_file(mend, at.id);
 }
 Result<bool> adopt(const Mend& mend, const Offender& at) {
+  auto restored = restore_section(mend, at.id);
+  if (!restored || *restored) return restored;
   return adopt_content(mend, at.id);
 }
 
@@ -322,7 +324,7 @@ void tell_unowned(const ChunkPassOptions& options, Unowned& unowned) {
   options.found(
       {"unowned", "",
        fmt::format("{} bytes belong to no file (content {})", unowned.bytes, unowned.content),
-       "; they are a file of /lost+found now", unowned.content, adopt});
+       "; they are back in their history, or a file of /lost+found", unowned.content, adopt});
   unowned = {};
 }
 

@@ -1,5 +1,6 @@
 // Contents that sections of histories lie in.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "schema/base/hash.h"
@@ -141,7 +142,100 @@ Result<bool> settle_many(const Mend& mend, int64_t content, const std::vector<Pa
   return true;
 }
 
+// Where a history has room for a section that is not there.
+struct Gap {
+  int64_t session = 0;
+  uint64_t at = 0;
+  int64_t before = 0;  // numbers of the sections beside it
+  int64_t behind = 0;
+  int64_t sections = 0;  // counts up to the one before
+  int64_t lines = 0;
+  int64_t messages = 0;
+};
+
+Result<std::optional<Gap>> find_gap(Database& db, int64_t content, uint64_t bytes) {
+  // Between two sections, before the first one, or behind the last.
+  auto rows = query(
+      db,
+      "SELECT session, start, before, id, sections, lines, messages FROM (SELECT session, at, id, "
+      "lag(at + size, 1, 0) OVER w AS start, lag(id, 1, 0) OVER w AS before, lag(sections, 1, 0) "
+      "OVER w AS sections, lag(lines, 1, 0) OVER w AS lines, lag(messages, 1, 0) OVER w AS "
+      "messages "
+      "FROM sections WINDOW w AS (PARTITION BY session ORDER BY at)) "
+      "WHERE at - start = ?1 AND before < ?2 AND id > ?2 UNION ALL "
+      "SELECT s.serial, ifnull(x.at + x.size, 0), ifnull(x.id, 0), 9223372036854775807, "
+      "ifnull(x.sections, 0), ifnull(x.lines, 0), ifnull(x.messages, 0) FROM sessions s "
+      "JOIN inodes i ON i.ino = s.history LEFT JOIN sections x ON x.session = s.serial AND x.at = "
+      "(SELECT max(at) FROM sections y WHERE y.session = s.serial) "
+      "WHERE i.size - ifnull(x.at + x.size, 0) = ?1 AND max(ifnull(x.id, 0), s.serial) < ?2",
+      bytes, content);
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  std::optional<Gap> gap;
+  while (true) {
+    auto row = rows->step();
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!*row) return gap;
+    // Two that fit would be a guess.
+    if (gap) return std::nullopt;
+    gap = Gap{rows->int64(0), rows->uint64(1), rows->int64(2), rows->int64(3),
+              rows->int64(4), rows->int64(5),  rows->int64(6)};
+  }
+}
+
+struct Found {
+  uint64_t bytes = 0;
+  int64_t lines = 0;
+  bool whole = true;  // chunks are full and have their sums
+  Hash128 hash;
+};
+
+Result<Found> look_at(Database& db, int64_t content) {
+  const int64_t first = content << kChunkIndexBits;
+  auto rows = query(db,
+                    "SELECT key - ?1, bytes, sum FROM chunks WHERE key BETWEEN ?1 AND ?2 "
+                    "ORDER BY key",
+                    first, first + (1 << kChunkIndexBits) - 1);
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  Found found;
+  Hasher128 hasher;
+  while (true) {
+    auto row = rows->step();
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!*row) break;
+    const std::string_view bytes = rows->bytes(1);
+    found.whole = found.whole && rows->uint64(0) * kChunkBytes == found.bytes &&
+                  xxh3_64(bytes) == rows->uint64(2);
+    found.bytes += bytes.size();
+    found.lines += std::ranges::count(bytes, '\n');
+    hasher.update(bytes);
+  }
+  found.hash = hasher.digest();
+  return found;
+}
+
 }  // namespace
+
+Result<bool> restore_section(const Mend& mend, int64_t content) {
+  Database& db = mend.db;
+  auto found = look_at(db, content);
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!found->whole || found->bytes == 0) return false;
+  auto gap = find_gap(db, content, found->bytes);
+  if (!gap) return std::unexpected(std::move(gap.error()));
+  if (!*gap) return false;
+  const Gap& at = **gap;
+  // A pass of this place has the number of its section.
+  auto done = execute(
+      db,
+      "INSERT INTO sections(id, session, at, size, hash, content, start, sections, "
+      "lines, messages, created_ns) VALUES(ifnull((SELECT id FROM passes WHERE "
+      "session = ?1 AND id > ?2 AND id < ?3 AND id NOT IN (SELECT id FROM sections) "
+      "ORDER BY id LIMIT 1), ?4), ?1, ?5, ?6, ?7, ?4, 0, ?8 + 1, ?9, ?10, ?11)",
+      at.session, at.before, at.behind, content, at.at, found->bytes, HashBytes(found->hash).view(),
+      at.sections, at.lines + found->lines, at.messages, mend.now_ns);
+  if (!done) return std::unexpected(std::move(done.error()));
+  return true;
+}
 
 Result<bool> settle_sections(const Mend& mend, int64_t content) {
   auto parts = parts_of(mend.db, content);

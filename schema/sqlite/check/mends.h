@@ -30,6 +30,9 @@ Result<bool> adopt_content(const Mend& mend, int64_t content);
 Result<bool> settle_content(const Mend& mend, int64_t content);
 // Of a content that sections lie in.
 Result<bool> settle_sections(const Mend& mend, int64_t content);
+// Puts a content that nobody owns back into the one history that lacks so many bytes at the place
+// that its number says. False: there is none.
+Result<bool> restore_section(const Mend& mend, int64_t content);
 // Of a client's file.
 Result<bool> settle_file(const Mend& mend, int64_t ino);
 // The second claim on a content gets a copy of its chunks.

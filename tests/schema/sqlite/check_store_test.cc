@@ -138,6 +138,30 @@ TEST_P(CheckStore, MendsTheBreach) {
   EXPECT_THAT(kit::check_store(path_), IsEmpty());
 }
 
+TEST_F(CheckStore, ASectionWhoseRowIsLostIsPutBack) {
+  for (const char* sql :
+       {"DELETE FROM sections WHERE sections = 2", "DELETE FROM sections WHERE sections = 1",
+        "DELETE FROM sections WHERE sections = 8"}) {
+    const auto history = [this] {
+      sqlite::OpenOptions options;
+      options.path = path_;
+      options.clock = &clock_;
+      auto opened = sqlite::open_store(options);
+      EXPECT_TRUE(opened.has_value());
+      const auto folder = (*opened)->lookup((*opened)->root(), "conversation_history");
+      const auto file = (*opened)->lookup(folder.value_or(Attr{}).ino, "s-aaaaa.md");
+      return kit::read_file(**opened, file.value_or(Attr{}).ino);
+    };
+    const std::string before = history();
+    ASSERT_GT(before.size(), 1'500'000u);
+    change(sql);
+    const Checked repaired = check(path_, true);
+    EXPECT_EQ(repaired.report.left, 0u) << sql;
+    EXPECT_EQ(history(), before) << sql << testing::PrintToString(repaired.lines);
+    EXPECT_THAT(check(path_, false).lines, IsEmpty()) << sql;
+  }
+}
+
 // A repair that is killed after any of its mends leaves a store that the next one mends.
 TEST_F(CheckStore, AKilledRepairIsGoneOnWith) {
   change("DELETE FROM dentries WHERE ino > 3");
