@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace ebla {
 namespace {
@@ -124,8 +125,9 @@ const CodeInfo& code_info(Code code) {
 Error errno_error(int errno_value, std::string_view what) {
   // strerror_r in its GNU form returns the text and is safe in threads.
   char buffer[128];
-  const char* reason = strerror_r(errno_value, buffer, sizeof buffer);
-  return Error{code_of_errno(errno_value), std::string(what) + ": " + reason};
+  std::string text = std::string(what) + ": " + strerror_r(errno_value, buffer, sizeof buffer);
+  if (errno_value == EMFILE) text += "; raise the limit of open files (ulimit -n)";
+  return Error{code_of_errno(errno_value), std::move(text)};
 }
 
 }  // namespace ebla

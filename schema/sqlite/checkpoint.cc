@@ -355,18 +355,12 @@ void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
   if (restart_wanted || !held.empty()) work.notify_one();
 }
 
-void Writer::Impl::checkpoint_loop() {
-  // Opened here: a connection is its thread's own.
-  auto connection = Database::open(options.path, Database::Mode::read_write);
+void Writer::Impl::checkpoint_loop(Database connection) {
   Lock lock(mutex);
-  if (!connection) {
-    set_failed(connection.error());
-    work.notify_one();
-  }
   while (!stopping) {
     const SteadyTime now = std::chrono::steady_clock::now();
-    if (connection && pass_due(now)) {
-      passive_pass(lock, *connection);
+    if (pass_due(now)) {
+      passive_pass(lock, connection);
     } else if (now < next_pass) {
       checkpoint_work.wait_until(lock, next_pass);
     } else {

@@ -29,6 +29,10 @@ Code code_of_system_errno(int value) {
     case EACCES:
     case EPERM:
       return Code::permission_denied;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Code::unavailable;
     default:
       return Code::io_error;
   }

@@ -59,6 +59,11 @@ Result<std::unique_ptr<Writer>> Writer::start(Database database, Options options
   if (auto set = respect_file_limit(database, options, static_cast<uint64_t>(*page_bytes)); !set)
     return std::unexpected(std::move(set.error()));
 
+  // With its log open, so that no pass fails for want of a descriptor.
+  auto passes = Database::open(options.path, Database::Mode::read_write);
+  if (!passes) return std::unexpected(std::move(passes.error()));
+  if (auto seen = passes->scalar("PRAGMA schema_version"); !seen)
+    return std::unexpected(std::move(seen.error()));
   auto wal = open_file(options.path + "-wal", O_RDWR);
   if (!wal) return std::unexpected(std::move(wal.error()));
   // The log's name must be on disk before the first unit in it is acknowledged.
@@ -86,9 +91,9 @@ Result<std::unique_ptr<Writer>> Writer::start(Database database, Options options
       self->work_loop();
     });
   }
-  self->checkpointer = std::thread([self] {
+  self->checkpointer = std::thread([self, passes = std::move(*passes)]() mutable {
     enter_thread("ebla-checkpoint");
-    self->checkpoint_loop();
+    self->checkpoint_loop(std::move(passes));
   });
   return std::unique_ptr<Writer>(new Writer(std::move(impl)));
 }

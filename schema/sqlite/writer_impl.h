@@ -92,7 +92,7 @@ struct Writer::Impl {
   Result<void> truncate_log(Lock& lock);  // drops the reserve when it must
   void note_checkpoint(const Result<void>& result, bool lost_pages);
   void bound_log(Lock& lock);
-  void checkpoint_loop();
+  void checkpoint_loop(Database connection);
   bool pass_due(SteadyTime now) const;
   void passive_pass(Lock& lock, Database& connection);
   void release_held();

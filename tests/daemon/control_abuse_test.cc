@@ -1,6 +1,5 @@
 // Slow, dead, hostile and huge clients hurt nobody else.
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +13,7 @@
 
 #include "schema/base/limits.h"
 #include "tests/daemon/control_fixture.h"
+#include "tests/kit/hoard.h"
 #include "tests/kit/real_texts.h"
 
 namespace ebla::daemon {
@@ -307,23 +307,6 @@ TEST_F(ControlAbuseTest, UnfinishedLinesHaveALimit) {
   EXPECT_EQ(clients.front()->expect().id(), "1");
 }
 
-// Keeps every descriptor that the process may still open, but for `spare`.
-class Hoard {
- public:
-  explicit Hoard(size_t spare) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit few{open_descriptors() + 100, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &few);
-    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) held_.emplace_back(fd);
-    held_.resize(held_.size() - spare);
-  }
-  ~Hoard() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-  std::vector<UniqueFd> held_;
-};
-
 TEST_F(ControlAbuseTest, WithoutDescriptorsConnectionsWait) {
   if (sanitized()) GTEST_SKIP() << "the sanitizers open descriptors for their own checks";
   const Running running = start();
@@ -333,7 +316,7 @@ TEST_F(ControlAbuseTest, WithoutDescriptorsConnectionsWait) {
   std::unique_ptr<Client> two;
   {
     // Two ends for the first client, one for the second: its other end waits to be accepted.
-    const Hoard hoard(3);
+    const kit::Hoard hoard(3);
     one = std::make_unique<Client>(socket_path());
     EXPECT_EQ(one->call(request("1", "status")).id(), "1");
     two = std::make_unique<Client>(socket_path());
