@@ -136,6 +136,29 @@ TEST_F(PrepareStoreTest, ADiskThatSaysNothing) {
   EXPECT_EQ(number_of(*well.find("known"), "items"), 1u);
 }
 
+TEST_F(PrepareStoreTest, WhoReadsDoesNotWaitForTheDisk) {
+  const std::string text = kit::prose(100'000);
+  const std::string kept = put(text, "kept");
+  std::unique_lock hold(sync_gate_);
+  // More than there are threads for them.
+  std::vector<std::future<std::string>> writers;
+  for (size_t i = 0; i < 20; ++i) {
+    writers.push_back(std::async(std::launch::async,
+                                 [this, i] { return put(kit::numbered_rows(50'000 + i), ""); }));
+  }
+  while (store_->usage().evictions < 2) std::this_thread::yield();
+  EXPECT_EQ(file(kept), text);
+  EXPECT_NE(must("fs.ls", R"({"path":"/large_tool_results"})").find("entries"), nullptr);
+  EXPECT_EQ(number_of(must("fs.stat", fmt::format(R"({{"path":"{}"}})", kept)), "size"),
+            text.size());
+  EXPECT_EQ(text_of(must("status", "{}"), "state"), "ready");
+  // None of them was told before it is true.
+  for (auto& writer : writers)
+    EXPECT_EQ(writer.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  hold.unlock();
+  for (auto& writer : writers) EXPECT_FALSE(writer.get().empty());
+}
+
 TEST_F(PrepareStoreTest, ADiskThatTakesNothing) {
   services_.reset();
   store_.reset();
