@@ -54,6 +54,10 @@ TEST_F(CommandTest, GetsNothingOfOursButThreeDescriptors) {
   EXPECT_EQ(run("ls /proc/self/fd | tr '\\n' ' '"), "0 1 2 3 ") << "3 is ls's own";
 }
 
+TEST_F(CommandTest, HasNoChildButItsOwn) {
+  EXPECT_EQ(run("exec cat /proc/self/task/$$/children"), "");
+}
+
 TEST_F(CommandTest, ItsWholeGroupEndsWithIt) {
   const kit::TempDir folder;
   // The background process keeps stdout open; the run ends with its leader all the same.

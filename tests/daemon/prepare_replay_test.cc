@@ -195,7 +195,10 @@ TEST_F(PrepareReplayTest, OldRecordsMakeRoomForNewOnes) {
   const std::string revision = text_of(ask(speech, sent.back().first), "revision");
   const auto chain = Hash128::from_hex(revision.substr(revision.find('-') + 1, 32));
   ASSERT_TRUE(chain) << revision;
-  const std::string place = fmt::format("list/1/{}", chain->low % (limits::kAnsweredLists / 32));
+  const auto session = store_->find_session(kUid, "s");
+  ASSERT_TRUE(session);
+  const std::string place =
+      fmt::format("list/{}/{}", session->tree, chain->low % (limits::kAnsweredLists / 32));
   const auto record = *store_->fact(place);
   ASSERT_TRUE(record) << place;
   const std::string own = record->substr(0, record->find('\n'));
