@@ -23,6 +23,7 @@
 #include "daemon/mount_view.h"
 #include "daemon/options.h"
 #include "daemon/prepare/conversation_cache.h"
+#include "daemon/prepare/facts_under_way.h"
 #include "daemon/prepare/summary_desk.h"
 #include "daemon/summariser/summariser.h"
 #include "schema/store.h"
@@ -129,6 +130,7 @@ struct Services {
   ConversationCache seen_lists;
   // Bodies that are being prepared.
   const std::shared_ptr<Budget> prepare_bytes = std::make_shared<Budget>(limits::kBodiesBytes);
+  const std::shared_ptr<FactsUnderWay> facts = std::make_shared<FactsUnderWay>();
   Proven proven;
   const std::shared_ptr<LateChanges> late_changes = std::make_shared<LateChanges>();
   SummaryDesk desk;

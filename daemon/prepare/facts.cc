@@ -9,15 +9,19 @@
 namespace ebla::daemon {
 
 std::optional<std::string> read_fact(const Services& services, std::string_view name) {
+  if (auto written = services.facts->find(name)) return *std::move(written);
   auto value = services.store.fact(name);
   return value ? *std::move(value) : std::nullopt;
 }
 
 void write_fact(Services& services, std::string name, std::optional<std::string> value) {
+  const uint64_t ticket = services.facts->begin(name, value);
   services.store.set_fact(
-      std::move(name), std::move(value),
+      name, std::move(value),
       {.durability = Durability::ordered, .origin = 0, .deadline = Deadline::max()},
-      [](Result<void>, const ChangeSet&) {});
+      [facts = services.facts, name, ticket](Result<void>, const ChangeSet&) {
+        facts->arrived(name, ticket);
+      });
 }
 
 std::string join_numbers(std::initializer_list<uint64_t> numbers) {
