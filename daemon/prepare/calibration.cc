@@ -171,6 +171,7 @@ uint64_t find_window(Work& work, const context::ModelWindow* row) {
   Window window = told_window(work, row);
   const uint64_t reported = work.request().overflow_limit;
   if (reported > 0 && usable_limit(work, row, reported)) {
+    work.refused_limit = reported;
     if (work.keeps()) {
       write_fact(work.services,
                  window.of_model ? model_window_name(work) : session_window_name(work),

@@ -64,9 +64,8 @@ void use_handed(Work& work) {
 
 // Results of the tail, then the tail itself, then the first task.
 void clip(Work& work) {
-  const uint64_t limit = work.request().overflow_limit;
   const uint64_t refused = work.request().overflow ? work.earlier : 0;
-  const uint64_t target = context::clip_target(work.room, limit, refused);
+  const uint64_t target = context::clip_target(work.room, work.refused_limit, refused);
   if (target == 0 || work.list.counted() <= target) return;
   carry_out(work, [&] { return context::plan_clip(work.list, target); });
   if (work.stopped() || work.list.counted() <= target) return;

@@ -82,6 +82,7 @@ struct Work {
   size_t known_messages = 0;  // that the known pass stands for
   uint64_t known_pass = 0;    // its id; 0: none
   context::Room room;
+  uint64_t refused_limit = 0;    // that the provider named, if one can work in it; tokens
   Hash128 chain;                 // of the whole list
   uint64_t newest = 0;           // id of the newest decision that stands in it
   std::optional<Replay> replay;  // the list was answered before: what held then holds again
@@ -109,8 +110,7 @@ struct Work {
   // it.
   uint64_t summary_window() const {
     if (!request().overflow) return room.window;
-    const uint64_t limit = request().overflow_limit;
-    const uint64_t refused = limit > 0 ? limit : earlier;
+    const uint64_t refused = refused_limit > 0 ? refused_limit : earlier;
     return room.window > 0 ? std::min(room.window, refused) : refused;
   }
   // What is learnt by the way is worth keeping; false: nothing is to be written.

@@ -252,6 +252,25 @@ TEST_F(PrepareItemTest, ALimitThatLeavesNoRoomChangesNothing) {
   }
 }
 
+TEST_F(PrepareItemTest, ALimitThatLeavesNoRoomIsNone) {
+  std::vector<std::string> list = {user("the first task")};
+  for (int n = 0; n < 12; ++n) {
+    list.push_back(user(fmt::format("{} {}", n, kit::prose(1'000))));
+    list.push_back(assistant(fmt::format("{} {}", n, kit::prose(1'000))));
+  }
+  list.push_back(user("the current request"));
+  int session = 0;
+  for (const char* limit : {"true", R"({"limit":1})", R"({"limit":500})", R"({"limit":0})"}) {
+    const std::string request =
+        fmt::format(R"({{"session":"s{}","window":100000,"overflow":{},"request":{{"model":"zz",)"
+                    R"("max_tokens":8000,"messages":{}}}}})",
+                    ++session, limit, list_of(list));
+    const Json reply = must("prepare", request);
+    EXPECT_TRUE(flag_of(reply, "fits")) << limit;
+    EXPECT_LT(tokens_of(reply, "after"), tokens_of(reply, "before") * 7 / 10) << limit;
+  }
+}
+
 TEST_F(PrepareItemTest, WhatTheModelMayWriteLeavesTheWindowForTheList) {
   for (const int window : {400'000, 128'000, 32'000, 16'000}) {
     const Json reply =
