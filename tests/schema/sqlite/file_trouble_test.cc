@@ -345,7 +345,15 @@ TEST_F(FileTrouble, AFullDiskIsTheErrorOfWhoeverWritesAndRemovalsMendIt) {
     }
     EXPECT_EQ(code, Code::no_space);
     EXPECT_GT(taken, 5u);
-    EXPECT_EQ(kit::write(*store, {.ino = small, .append = true}, piece).code(), Code::no_space);
+    // A checkpoint in between may make some room again.
+    std::string kept = "kept";
+    code = Code::internal_error;
+    while (code == Code::internal_error && kept.size() < 60 * piece.size()) {
+      const auto ended = kit::write(*store, {.ino = small, .append = true}, piece);
+      code = ended.code();
+      if (ended.ok()) kept += piece;
+    }
+    EXPECT_EQ(code, Code::no_space);
     // What was taken is taken.
     EXPECT_TRUE(kit::flush(*store, big).ok());
     EXPECT_TRUE(kit::flush(*store, small).ok());
@@ -353,7 +361,7 @@ TEST_F(FileTrouble, AFullDiskIsTheErrorOfWhoeverWritesAndRemovalsMendIt) {
     std::string bytes(piece.size(), '\0');
     EXPECT_EQ(*store->read(big, (taken - 1) * piece.size(), bytes), piece.size());
     EXPECT_TRUE(bytes == piece);
-    EXPECT_EQ(kit::read_file(*store, small), "kept");
+    EXPECT_TRUE(kit::read_file(*store, small) == kept);
 
     const auto gone = kit::remove(*store, {.parent = store->root(), .name = "big"});
     ASSERT_TRUE(gone.ok()) << gone.result.error().text;
@@ -367,7 +375,7 @@ TEST_F(FileTrouble, AFullDiskIsTheErrorOfWhoeverWritesAndRemovalsMendIt) {
           << store->usage().free_bytes << " of " << store->usage().database_bytes;
       std::this_thread::yield();
     }
-    EXPECT_EQ(kit::read_file(*store, small), "kept and more");
+    EXPECT_TRUE(kit::read_file(*store, small) == kept + " and more");
   }
   EXPECT_THAT(kit::check_store(folder_.store()), testing::IsEmpty());
 }
