@@ -14,8 +14,6 @@
 namespace ebla::daemon::methods {
 namespace {
 
-constexpr uint32_t kFolderMode = 0755;
-
 void make_folder(MethodCall call, const std::optional<Session>& session) {
   const bool parents = flag_param(call, "parents");
   auto mode = mode_param(call, kFolderMode);

@@ -19,7 +19,6 @@ namespace ebla::daemon::methods {
 namespace {
 
 constexpr uint32_t kFileMode = 0644;
-constexpr uint32_t kFolderMode = 0755;
 
 // A call as far as it has come.
 struct Writing {

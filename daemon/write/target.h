@@ -35,6 +35,9 @@ Result<Target> find_target(const MethodCall& call, std::string_view given,
 Result<Target> find_existing(const MethodCall& call, std::string_view given,
                              const std::optional<Session>& session);
 
+// Of a folder where the call says nothing else.
+inline constexpr uint32_t kFolderMode = 0755;
+
 // Makes the folders that are missing, as the peer's, mode `mode`.
 Result<void> make_missing(const MethodCall& call, Target& target, uint32_t mode);
 

@@ -27,7 +27,7 @@ Result<std::string> evict_params(const Call& call, const Content& content) {
   }
   JsonWriter params;
   params.begin_object();
-  params.key("content").raw(content.in_memory() ? R"({"$blob":0})" : R"({"$fd":0})");
+  params.key("content").raw(content_reference(content));
   for (const char* name : {"session", "id", "tool", "kind"}) {
     const std::string shown = fmt::format("--{}", name);
     if (auto added = add_text(params, name, call.args.find(name), shown); !added) {
@@ -61,13 +61,7 @@ Result<Answer> ask(const Call& call, const Content& content) {
   if (!client) {
     return std::unexpected(client.error());
   }
-  Attachments attachments;
-  if (content.in_memory()) {
-    attachments.blobs = {content.bytes()};
-  } else {
-    attachments.fds = {content.file()};
-  }
-  auto reply = client->call("evict", *params, attachments, call_timeout(content.size()));
+  auto reply = call_with(*client, "evict", *params, content);
   if (!reply) {
     return std::unexpected(reply.error());
   }

@@ -199,20 +199,13 @@ Result<int> append(Call& call) {
   if (auto added = add_text(params, "format", call.args.find("format"), "--format"); !added) {
     return std::unexpected(added.error());
   }
-  params.key("messages").raw(input->in_memory() ? R"({"$blob":0})" : R"({"$fd":0})");
+  params.key("messages").raw(content_reference(*input));
   params.end_object();
   auto client = open_client(call);
   if (!client) {
     return std::unexpected(client.error());
   }
-  Attachments attachments;
-  if (input->in_memory()) {
-    attachments.blobs = {input->bytes()};
-  } else {
-    attachments.fds = {input->file()};
-  }
-  auto reply =
-      client->call("history.append", params.take(), attachments, call_timeout(input->size()));
+  auto reply = call_with(*client, "history.append", params.take(), *input);
   if (!reply) {
     return std::unexpected(reply.error());
   }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "schema/base/limits.h"
-#include "tools/client.h"
 
 namespace ebla::tools {
 namespace {
@@ -66,6 +65,21 @@ std::chrono::milliseconds call_timeout(uint64_t bytes) {
 std::string temp_folder(const Environment& env) {
   const auto named = env("TMPDIR");
   return named && named->starts_with('/') ? *named : "/tmp";
+}
+
+std::string_view content_reference(const Content& content) {
+  return content.in_memory() ? R"({"$blob":0})" : R"({"$fd":0})";
+}
+
+Result<Reply> call_with(Client& client, std::string_view method, std::string_view params,
+                        const Content& content) {
+  Attachments attachments;
+  if (content.in_memory()) {
+    attachments.blobs = {content.bytes()};
+  } else {
+    attachments.fds = {content.file()};
+  }
+  return client.call(method, params, attachments, call_timeout(content.size()));
 }
 
 }  // namespace ebla::tools

@@ -25,7 +25,7 @@ Result<std::string> write_params(const Call& call, const Content& content) {
   if (auto added = add_path(params, call, call.args.operands.front()); !added) {
     return std::unexpected(added.error());
   }
-  params.key("content").raw(content.in_memory() ? R"({"$blob":0})" : R"({"$fd":0})");
+  params.key("content").raw(content_reference(content));
   if (auto added = add_text(params, "if_etag", call.args.find("if-etag"), "--if-etag"); !added) {
     return std::unexpected(added.error());
   }
@@ -60,13 +60,7 @@ Result<int> run_write(Call& call) {
   if (!client) {
     return std::unexpected(client.error());
   }
-  Attachments attachments;
-  if (content.in_memory()) {
-    attachments.blobs = {content.bytes()};
-  } else {
-    attachments.fds = {content.file()};
-  }
-  auto reply = client->call("fs.write", *params, attachments, call_timeout(content.size()));
+  auto reply = call_with(*client, "fs.write", *params, content);
   if (!reply) {
     return std::unexpected(reply.error());
   }
