@@ -20,9 +20,8 @@ class OwnReaders {
     const Part& result = message.message->parts[part];
     if (result.facts.bytes < limits::kItemBytes) return false;
     const std::vector<Message>& messages = conversation_->messages;
-    // Of a split message the summary's parts are gone.
-    const size_t before = messages[message.index].parts.size() - message.message->parts.size();
-    const PartAt* call = call_of(conversation_->pairing, {message.index, part + before});
+    const size_t at = part + parts_in_front(*conversation_, message);
+    const PartAt* call = call_of(conversation_->pairing, {message.index, at});
     return own_reader_(result,
                        call == nullptr ? nullptr : &messages[call->message].parts[call->part]);
   }

@@ -53,6 +53,12 @@ struct WorkingMessage {
   std::vector<WorkingPart> parts;
 };
 
+// Parts of the message as the client sent it that stand in front of those of the list: the
+// summary's, where it is split.
+inline size_t parts_in_front(const Conversation& conversation, const WorkingMessage& message) {
+  return conversation.messages[message.index].parts.size() - message.message->parts.size();
+}
+
 // The model has not seen it yet.
 inline bool is_fresh(const WorkingMessage& message, size_t part) {
   return message.fresh || message.parts[part].late;

@@ -32,8 +32,9 @@ std::vector<PartEdit> edits_of(const WorkingMessage& message, size_t skipped) {
 
 // The message as it goes out; empty: as it came in.
 std::string edited(const Work& work, const WorkingMessage& message) {
-  const Message& whole = work.current.conversation->messages[message.index];
-  const auto edits = edits_of(message, whole.parts.size() - message.message->parts.size());
+  const context::Conversation& conversation = *work.current.conversation;
+  const Message& whole = conversation.messages[message.index];
+  const auto edits = edits_of(message, context::parts_in_front(conversation, message));
   return edits.empty() ? std::string() : work.format->edit(work.body(), whole, edits);
 }
 
