@@ -264,55 +264,6 @@ uint64_t overhead_of(const JsonValue& request, std::initializer_list<std::string
   return tokens;
 }
 
-std::unexpected<Error> bad_place(std::string_view place, std::string_view fault) {
-  return fail(Code::invalid_params, std::string(place) + ": " + std::string(fault));
-}
-
-std::string place_of(std::string_view list, size_t index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
-}
-
-Result<ListFound> find_list(const JsonTree& body, std::string_view member) {
-  const JsonValue root = body.root();
-  if (root.is_list()) return ListFound{root, {}};
-  if (!root.is_object()) {
-    return bad_place("the request", "neither a list of messages nor an object that holds one");
-  }
-  const JsonValue list = root[member];
-  if (!list) return bad_place(member, "missing: a request has its messages there");
-  return ListFound{list, root};
-}
-
-Result<Conversation> read_list(
-    const ListFound& found, std::string_view name,
-    const std::function<std::string(PartReader&, const JsonValue&, Message&)>& read) {
-  if (!found.request) name = "messages";  // the list alone, whatever a request would call it
-  Conversation conversation;
-  conversation.list = found.list.span();
-  conversation.whole_request = static_cast<bool>(found.request);
-  if (!found.list.is_list()) return bad_place(name, "must be a list of messages");
-  const size_t count = found.list.size();
-  if (count > limits::kMessages) {
-    return fail(Code::too_large, std::string(name) + ": more than " +
-                                     std::to_string(limits::kMessages) + " messages");
-  }
-  conversation.messages.reserve(count);
-  PartReader reader;
-  for (const JsonValue& item : found.list) {
-    const size_t index = conversation.messages.size();
-    if (!item.is_object()) return bad_place(place_of(name, index), "must be an object");
-    Message& message = conversation.messages.emplace_back();
-    message.span = item.span();
-    message.bytes_hash = xxh3_64(item.raw());
-    const std::string fault = read(reader, item, message);
-    if (!fault.empty()) return bad_place(place_of(name, index), fault);
-    reader.finish(message);
-  }
-  pair_results(conversation);
-  conversation.model = found.request["model"].text();
-  return conversation;
-}
-
 Role role_of_name(std::string_view name) {
   constexpr std::pair<std::string_view, Role> kRoles[] = {
       {"user", Role::user},           {"assistant", Role::assistant}, {"system", Role::system},

@@ -74,10 +74,10 @@ std::unexpected<Error> bad_place(std::string_view place, std::string_view fault)
 // "messages[3]".
 std::string place_of(std::string_view list, size_t index);
 
-// Reads every element of the list by `read`, which says a fault in words or nothing.
-Result<Conversation> read_list(
-    const ListFound& found, std::string_view name,
-    const std::function<std::string(PartReader&, const JsonValue&, Message&)>& read);
+// One element of the list; says a fault in words or nothing. Called by several threads at once.
+using ReadMessage = std::function<std::string(PartReader&, const JsonValue&, Message&)>;
+Result<Conversation> read_list(const ListFound& found, std::string_view name,
+                               const ReadMessage& read);
 
 Role role_of_name(std::string_view name);  // "user", "assistant", …
 

@@ -199,17 +199,67 @@ TEST(Reading, AListThatGoesOnIsDetectedByAllOfIt) {
     const auto earlier = parse_any(before);
     ASSERT_TRUE(earlier);
     for (const std::string& after : bodies) {
-      const auto on = parse_any_after(after, before, *earlier);
+      const auto on = parse_any_after(after, common_prefix(after, before), *earlier);
       ASSERT_TRUE(on);
       EXPECT_EQ(on->format, parse_any(after)->format) << before << "\n" << after;
       seen.insert(on->format);
       // The next one knows of the messages that this one took over.
-      const auto next = parse_any_after(chat, after, *on);
+      const auto next = parse_any_after(chat, common_prefix(chat, after), *on);
       ASSERT_TRUE(next);
       EXPECT_EQ(next->format, FormatId::openai);
     }
   }
   EXPECT_GE(seen.size(), 2u);
+}
+
+// Messages of all kinds and lengths, 5 MB of them, as each format says them.
+std::vector<std::string> long_list(FormatId format, size_t bytes) {
+  const std::string_view said = format == FormatId::langchain ? "type" : "role";
+  std::vector<std::string> list;
+  for (size_t i = 0, length = 0; length < bytes; length += list.back().size(), ++i) {
+    std::string text = fmt::format("{} \\\"\\u00e9\\n\u6f22", i);
+    text.append(i % 40 == 0 ? 100'000 : i * 37 % 5'000, i % 3 == 0 ? ' ' : 'x');
+    list.push_back(fmt::format(R"({{"{}":"{}","content":"{}"}})", said,
+                               format == FormatId::langchain ? "human" : "user", text));
+  }
+  return list;
+}
+
+std::string joined(const std::vector<std::string>& list) {
+  return fmt::format("[{}]", fmt::join(list, " , "));
+}
+
+TEST(Formats, ALongListSaysWhatItsMessagesSayAlone) {
+  for (const Format* format : formats()) {
+    const std::vector<std::string> list = long_list(format->id(), 5'000'000);
+    const std::string body = joined(list);
+    const auto all = format->parse(body);
+    ASSERT_TRUE(all);
+    ASSERT_EQ(all->messages.size(), list.size());
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Message& message = all->messages[i];
+      ASSERT_EQ(message.span.of(body), list[i]);
+      const auto alone = format->parse("[" + list[i] + "]");
+      ASSERT_TRUE(alone);
+      ASSERT_EQ(message.identity, alone->messages[0].identity) << i;
+      ASSERT_EQ(message.bytes_hash, alone->messages[0].bytes_hash) << i;
+      ASSERT_EQ(message.tokens, alone->messages[0].tokens) << i;
+      ASSERT_EQ(message.parts.size(), 1u) << i;
+    }
+  }
+}
+
+TEST(Formats, TheFirstFaultOfALongListIsTold) {
+  for (const Format* format : formats()) {
+    std::vector<std::string> list = long_list(format->id(), 5'000'000);
+    const size_t last = list.size() - 1;
+    for (const size_t fault : {last, last / 2 + 3, last / 3, size_t{0}}) {
+      list[fault] = "7";
+      const auto read = format->parse(joined(list));
+      ASSERT_FALSE(read);
+      EXPECT_TRUE(read.error().text.contains(fmt::format("[{}]", fault))) << read.error().text;
+    }
+  }
 }
 
 }  // namespace ebla::context
