@@ -40,6 +40,7 @@ constexpr std::array kPrepare = {
     Param{"summary", Type::object, false},  Param{"put_away", Type::array, false},
     Param{"pinned", Type::array, false},    Param{"summariser", Type::string, false},
     Param{"dry_run", Type::boolean, false}, Param{"reply", Type::string, false},
+    Param{"prefix", Type::object, false},   Param{"remember", Type::boolean, false},
 };
 constexpr std::array kHistoryAppend = {
     Param{"session", Type::session, true},

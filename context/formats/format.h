@@ -129,12 +129,14 @@ std::string apply_splices(std::string_view body, const Conversation& conversatio
 std::vector<std::string> spliced_messages(std::string_view body, const Conversation& conversation,
                                           std::span<const Splice> splices);
 
-// Reads a body again that begins like one read before: the messages that lie in the common prefix
-// are taken over (moved), the rest is read. Same result as parse(), at the cost of what is new.
-Result<Conversation> parse_after(const Format& format, std::string_view body,
-                                 std::string_view earlier_body, Conversation earlier);
+// Reads a body that begins like one read before, whose first `same` bytes are the same: the
+// messages that lie in them are taken over (moved), the rest is read. Same result as parse(), at
+// the cost of what is new.
+Result<Conversation> parse_after(const Format& format, std::string_view body, size_t same,
+                                 Conversation earlier);
 // The same as parse_any(); `earlier` is of that, too.
-Result<Conversation> parse_any_after(std::string_view body, std::string_view earlier_body,
-                                     Conversation earlier);
+Result<Conversation> parse_any_after(std::string_view body, size_t same, Conversation earlier);
+// How many bytes at their beginnings are the same.
+size_t common_prefix(std::string_view a, std::string_view b);
 
 }  // namespace ebla::context

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
-size_t common_prefix(std::string_view a, std::string_view b) {
-  constexpr size_t kBlock = 4096;  // compared at once
-  const size_t most = std::min(a.size(), b.size());
-  size_t same = 0;
-  while (same + kBlock <= most && std::memcmp(&a[same], &b[same], kBlock) == 0) same += kBlock;
-  while (same < most && a[same] == b[same]) ++same;
-  return same;
-}
-
 void move_span(Span& span, size_t by) {
   if (span.empty()) return;
   span.begin += by;
@@ -54,9 +45,8 @@ size_t resume_at(std::string_view body, size_t end_of_kept) {
 // What a body without its known messages says; nullopt: the full body has to be read.
 using ReadRest = std::function<std::optional<Conversation>(std::string_view rest, size_t kept)>;
 
-std::optional<Conversation> read_after(std::string_view body, std::string_view earlier_body,
-                                       Conversation& earlier, const ReadRest& read_rest) {
-  const size_t same = common_prefix(body, earlier_body);
+std::optional<Conversation> read_after(std::string_view body, size_t same, Conversation& earlier,
+                                       const ReadRest& read_rest) {
   const auto behind = std::ranges::partition_point(
       earlier.messages, [same](const Message& message) { return message.span.end <= same; });
   const auto kept = static_cast<size_t>(behind - earlier.messages.begin());
@@ -94,18 +84,26 @@ std::optional<Conversation> value_of(Result<Conversation> read) {
 
 }  // namespace
 
-Result<Conversation> parse_after(const Format& format, std::string_view body,
-                                 std::string_view earlier_body, Conversation earlier) {
+size_t common_prefix(std::string_view a, std::string_view b) {
+  constexpr size_t kBlock = 4096;  // compared at once
+  const size_t most = std::min(a.size(), b.size());
+  size_t same = 0;
+  while (same + kBlock <= most && std::memcmp(&a[same], &b[same], kBlock) == 0) same += kBlock;
+  while (same < most && a[same] == b[same]) ++same;
+  return same;
+}
+
+Result<Conversation> parse_after(const Format& format, std::string_view body, size_t same,
+                                 Conversation earlier) {
   if (earlier.format != format.id()) return format.parse(body);
-  auto read = read_after(body, earlier_body, earlier, [&](std::string_view rest, size_t) {
+  auto read = read_after(body, same, earlier, [&](std::string_view rest, size_t) {
     return value_of(format.parse(rest));
   });
   if (!read) return format.parse(body);
   return *std::move(read);
 }
 
-Result<Conversation> parse_any_after(std::string_view body, std::string_view earlier_body,
-                                     Conversation earlier) {
+Result<Conversation> parse_any_after(std::string_view body, size_t same, Conversation earlier) {
   const auto read_rest = [&](std::string_view rest, size_t kept) -> std::optional<Conversation> {
     const auto tree = JsonTree::read(rest);
     if (!tree) return {};
@@ -119,7 +117,7 @@ Result<Conversation> parse_any_after(std::string_view body, std::string_view ear
     if (!format || (*format)->id() != earlier.format) return {};
     return value_of(read_as(**format, *tree, each));
   };
-  auto read = read_after(body, earlier_body, earlier, read_rest);
+  auto read = read_after(body, same, earlier, read_rest);
   if (!read) return parse_any(body);
   return *std::move(read);
 }

@@ -53,7 +53,10 @@ void BlobCollector::place(IncomingBlob& incoming) {
     if (memory.grow(static_cast<size_t>(size))) {
       incoming.memory = std::move(memory);
       std::string& bytes = incoming.blob.bytes;
-      bytes.reserve(static_cast<size_t>(size) + json_text::kReadAhead);
+      // Later calls may only say how a list of messages goes on: it grows in place. Room that
+      // nothing is written to takes no memory.
+      const uint64_t growth = size / 8;
+      bytes.reserve(static_cast<size_t>(size + growth) + json_text::kReadAhead);
       // What comes in is written once, where it belongs.
       bytes.resize_and_overwrite(static_cast<size_t>(size), [](char*, size_t all) { return all; });
       return;

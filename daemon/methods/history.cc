@@ -33,7 +33,8 @@ Result<ReadList> read(Append& append) {
   }
   auto body = read_body(append.call, "messages");
   if (!body) return std::unexpected(body.error());
-  return read_list(nullptr, format, std::make_shared<const std::string>(*std::move(body)));
+  return read_list(nullptr, format, std::make_shared<const std::string>(*std::move(body)),
+                   std::nullopt);
 }
 
 Result<size_t> append_once(Work& work) {

@@ -30,7 +30,9 @@ struct Preparation {
   MethodCall call;
   Asked asked;
   std::shared_ptr<const std::string> body;
-  std::optional<ReadList> list;  // once it has been read
+  std::shared_ptr<const SeenList> seen;  // that the body goes on from
+  std::string name;                      // by which the next call may refer to the body; "": none
+  std::optional<ReadList> list;          // once it has been read
   Lease body_cost;
   std::chrono::steady_clock::time_point give_up;  // no more waiting for summaries
 };
@@ -48,14 +50,74 @@ void refuse(Preparation& preparation, Error error) {
 Result<void> read_sent(Preparation& preparation) {
   ConversationCache& cache = preparation.call.services().seen_lists;
   const SessionId session = preparation.asked.session.serial;
-  const auto seen = cache.take(session);
-  auto list = read_list(seen.get(), context::find_format(preparation.asked.request.format),
-                        preparation.body);
+  const PrepareRequest& request = preparation.asked.request;
+  std::optional<size_t> same;
+  if (request.prefix) same = request.prefix->bytes;
+  const auto seen = request.prefix ? std::exchange(preparation.seen, nullptr) : cache.take(session);
+  auto list = read_list(seen.get(), context::find_format(request.format), preparation.body, same);
   if (!list) return std::unexpected(std::move(list.error()));
   preparation.list = *std::move(list);
   if (seen == nullptr) return {};
-  cache.keep(session, std::make_shared<SeenList>(SeenList{
-                          preparation.list->list, preparation.list->format, seen->replied}));
+  cache.keep(session,
+             std::make_shared<SeenList>(SeenList{preparation.list->list, preparation.list->format,
+                                                 seen->replied, preparation.name}));
+  return {};
+}
+
+// "$blob", "$fd" or "$path"; "" for a body that stands in the line.
+std::string_view reference_of(const MethodCall& call, std::string_view name) {
+  const Json* body = call.param(name);
+  const bool one = body != nullptr && body->members.size() == 1;
+  const std::string_view member = one ? body->members.front().first : std::string_view();
+  return member.starts_with('$') ? member : std::string_view();
+}
+
+// A list of the session that the body goes on from.
+Result<std::shared_ptr<const SeenList>> sent_before(Preparation& preparation) {
+  ConversationCache& cache = preparation.call.services().seen_lists;
+  const SessionId session = preparation.asked.session.serial;
+  const SentBefore& prefix = *preparation.asked.request.prefix;
+  auto seen = cache.take(session);
+  const bool known = seen != nullptr && seen->name == prefix.body && !seen->name.empty();
+  if (known && prefix.bytes <= seen->list.text->size()) return seen;
+  const size_t length = known ? seen->list.text->size() : 0;
+  if (seen != nullptr) cache.keep(session, std::move(seen));
+  if (!known) {
+    return fail(Code::conflict, "prefix: this body is not remembered: send the whole one");
+  }
+  return fail(Code::invalid_params,
+              fmt::format("prefix.bytes: {} of a body of {} bytes", prefix.bytes, length));
+}
+
+// The body, put together where the client sent only how an earlier one goes on.
+Result<void> take_body(Preparation& preparation) {
+  const PrepareRequest& request = preparation.asked.request;
+  if (request.prefix && reference_of(preparation.call, request.body_name).empty()) {
+    return fail(Code::invalid_params,
+                fmt::format("{}: behind a prefix it comes as $blob, $fd or $path: it is no JSON",
+                            request.body_name));
+  }
+  auto sent = read_body(preparation.call, request.body_name);
+  if (!sent) return std::unexpected(sent.error());
+  const uint64_t before = request.prefix ? request.prefix->bytes : 0;
+  if (before + sent->size() > limits::kBodyBytes) {
+    return fail(Code::too_large, fmt::format("{}: longer than {} bytes, the most that is taken",
+                                             request.body_name, limits::kBodyBytes));
+  }
+  if (!preparation.body_cost.grow(before + sent->size())) {
+    return fail(Code::busy, "too many long lists are being prepared: call again in a moment");
+  }
+  if (request.prefix) {
+    auto seen = sent_before(preparation);
+    if (!seen) return std::unexpected(seen.error());
+    preparation.body = continued(**seen, before, *sent);
+    preparation.seen = *std::move(seen);
+  } else {
+    preparation.body = std::make_shared<std::string>(*std::move(sent));
+  }
+  if (request.remember) {
+    preparation.name = fmt::format("{:016x}", preparation.call.services().random());
+  }
   return {};
 }
 
@@ -65,10 +127,11 @@ void answer(Preparation& preparation, Work& work) {
   Services& services = work.services;
   const auto seen = services.seen_lists.find(work.session().serial);
   Reply reply = reply_of(work, outgoing, seen == nullptr ? none : seen->replied,
-                         preparation.call.request().wants_blobs);
+                         preparation.call.request().wants_blobs, preparation.name);
   if (!work.request().dry_run && work.session().serial != 0) {
-    services.seen_lists.keep(work.session().serial, std::make_shared<SeenList>(SeenList{
-                                                        work.sent, work.format, outgoing.hashes}));
+    services.seen_lists.keep(work.session().serial,
+                             std::make_shared<SeenList>(SeenList{
+                                 work.sent, work.format, outgoing.hashes, preparation.name}));
   }
   PrepareCounters& counters = services.prepares;
   if (work.degraded) ++counters.degraded;
@@ -135,12 +198,7 @@ Result<void> read(Preparation& preparation) {
                                     preparation.asked.trouble);
   if (!session) return std::unexpected(session.error());
   preparation.asked.session = *std::move(session);
-  auto body = read_body(preparation.call, preparation.asked.request.body_name);
-  if (!body) return std::unexpected(body.error());
-  if (!preparation.body_cost.grow(body->size())) {
-    return fail(Code::busy, "too many long lists are being prepared: call again in a moment");
-  }
-  preparation.body = std::make_shared<const std::string>(*std::move(body));
+  if (auto body = take_body(preparation); !body) return body;
   const Services& services = preparation.call.services();
   auto settings = effective_settings(preparation);
   if (!settings) return std::unexpected(settings.error());
@@ -155,12 +213,6 @@ Result<void> read(Preparation& preparation) {
   return {};
 }
 
-// A descriptor may be a pipe: it lasts as long as the peer likes.
-bool comes_by_descriptor(const MethodCall& call, std::string_view name) {
-  const Json* body = call.param(name);
-  return body != nullptr && body->members.size() == 1 && body->members.front().first == "$fd";
-}
-
 }  // namespace
 
 void prepare(MethodCall call) {
@@ -172,7 +224,9 @@ void prepare(MethodCall call) {
     return call.refuse(std::move(request.error()));
   }
   auto preparation = std::make_shared<Preparation>(std::move(call), *std::move(request));
-  const bool endless = comes_by_descriptor(preparation->call, preparation->asked.request.body_name);
+  // A descriptor may be a pipe: it lasts as long as the peer likes.
+  const bool endless =
+      reference_of(preparation->call, preparation->asked.request.body_name) == "$fd";
   BlockingPool::Job job = [preparation] {
     if (auto done = read(*preparation); !done) {
       return refuse(*preparation, std::move(done.error()));

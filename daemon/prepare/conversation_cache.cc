@@ -15,27 +15,27 @@ size_t bytes_of(const SeenList& seen) {
   return bytes;
 }
 
-// Taken over where nobody else has it: the messages of a long list are many small allocations.
-context::Conversation earlier_of(const SeenList& seen) {
-  std::shared_ptr<const context::Conversation> mine = seen.list.conversation;
+// Taken over where nobody else has it: the messages of a long list are many small allocations, and
+// its text is long.
+template <class T>
+T taken_over(std::shared_ptr<const T> mine) {
   // Letting go of one more share waits for what others did before they let go of theirs.
-  std::shared_ptr<const context::Conversation>(mine).reset();
+  std::shared_ptr<const T>(mine).reset();
   const long here_and_there = 2;
   if (mine.use_count() > here_and_there) return *mine;
-  return std::move(*std::const_pointer_cast<context::Conversation>(mine));
+  return std::move(*std::const_pointer_cast<T>(mine));
 }
 
 // `format` nullptr: what fits best. A first body is detected and read in one go.
 Result<context::Conversation> read_conversation(const SeenList* seen, const context::Format* format,
-                                                const std::string& body) {
+                                                const std::string& body, size_t same) {
   if (seen == nullptr) {
     const size_t behind = body.capacity() - body.size();
     return format == nullptr ? context::parse_any(body, behind) : format->parse(body, behind);
   }
-  if (format == nullptr) {
-    return context::parse_any_after(body, *seen->list.text, earlier_of(*seen));
-  }
-  return context::parse_after(*format, body, *seen->list.text, earlier_of(*seen));
+  context::Conversation earlier = taken_over(seen->list.conversation);
+  if (format == nullptr) return context::parse_any_after(body, same, std::move(earlier));
+  return context::parse_after(*format, body, same, std::move(earlier));
 }
 
 }  // namespace
@@ -82,14 +82,26 @@ void ConversationCache::forget(SessionId session) {
 }
 
 Result<ReadList> read_list(const SeenList* seen, const context::Format* format,
-                           std::shared_ptr<const std::string> body) {
+                           std::shared_ptr<const std::string> body, std::optional<size_t> same) {
   const bool same_format = seen != nullptr && (format == nullptr || format == seen->format);
-  if (same_format && *seen->list.text == *body) return ReadList{seen->list, seen->format};
-  auto conversation = read_conversation(seen, format, *body);
+  const bool same_text =
+      seen != nullptr && (body == seen->list.text || (!same && *body == *seen->list.text));
+  if (same_format && same_text) return ReadList{seen->list, seen->format};
+  if (seen != nullptr && !same) same = context::common_prefix(*body, *seen->list.text);
+  auto conversation = read_conversation(seen, format, *body, same.value_or(0));
   if (!conversation) return std::unexpected(conversation.error());
   format = &context::format_of(conversation->format);
   return ReadList{
       {std::move(body), std::make_shared<context::Conversation>(*std::move(conversation))}, format};
+}
+
+std::shared_ptr<const std::string> continued(const SeenList& seen, size_t bytes,
+                                             std::string_view rest) {
+  if (rest.empty() && bytes == seen.list.text->size()) return seen.list.text;
+  std::string text = taken_over(seen.list.text);
+  text.resize(bytes);
+  text.append(rest);
+  return std::make_shared<std::string>(std::move(text));
 }
 
 }  // namespace ebla::daemon

@@ -6,6 +6,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +22,8 @@ namespace ebla::daemon {
 struct SeenList {
   ListBody list;
   const context::Format* format = nullptr;
-  std::vector<uint64_t> replied;  // hash of each message of the reply
+  std::vector<uint64_t> replied = {};  // hash of each message of the reply
+  std::string name = {};               // by which its client refers to it; "": it does not
 };
 
 // Least recently used ones go when all together take more than limits::kSeenListBytes; one that
@@ -52,8 +56,13 @@ struct ReadList {
   ListBody list;
   const context::Format* format = nullptr;
 };
-// `seen` is of no more use then, where nobody else has its conversation.
+// `same`: bytes at its beginning that are known to be those of the list seen; nullopt: they are
+// compared. `seen` is of no more use then, where nobody else has its conversation.
 Result<ReadList> read_list(const SeenList* seen, const context::Format* format,
-                           std::shared_ptr<const std::string> body);
+                           std::shared_ptr<const std::string> body, std::optional<size_t> same);
+// Its first `bytes` bytes, all of which it has, and `rest` behind them. `seen` has no text then,
+// where nobody else has it.
+std::shared_ptr<const std::string> continued(const SeenList& seen, size_t bytes,
+                                             std::string_view rest);
 
 }  // namespace ebla::daemon

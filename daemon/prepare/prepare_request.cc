@@ -12,7 +12,7 @@
 namespace ebla::daemon {
 namespace {
 
-constexpr int64_t kTokens = 1'000'000'000;
+constexpr uint64_t kTokens = 1'000'000'000;
 constexpr size_t kRevisionBytes = 256;
 constexpr size_t kFocusBytes = 4 * limits::kKiB;
 
@@ -43,15 +43,18 @@ class Members {
     return fail(Code::invalid_params, fmt::format("{}.{}: a string of at most {} bytes is needed",
                                                   name_, member, limit_bytes));
   }
-  Result<void> tokens(std::string_view member, uint64_t& out) const {
+  Result<void> number(std::string_view member, uint64_t most, uint64_t& out) const {
     if (!has(member)) return {};
-    const auto number = object_.find(member)->as_int64();
-    if (number && *number >= 0 && *number <= kTokens) {
-      out = static_cast<uint64_t>(*number);
+    const auto number = object_.find(member)->as_uint64();
+    if (number && *number <= most) {
+      out = *number;
       return {};
     }
     return fail(Code::invalid_params,
-                fmt::format("{}.{}: an integer from 0 to {} is needed", name_, member, kTokens));
+                fmt::format("{}.{}: an integer from 0 to {} is needed", name_, member, most));
+  }
+  Result<void> tokens(std::string_view member, uint64_t& out) const {
+    return number(member, kTokens, out);
   }
   std::unexpected<Error> missing(std::string_view members) const {
     return fail(Code::invalid_params, fmt::format("{}: {} is needed", name_, members));
@@ -146,6 +149,22 @@ Result<void> read_lists(const MethodCall& call, PrepareRequest& request) {
   return {};
 }
 
+Result<void> read_prefix(const MethodCall& call, PrepareRequest& request) {
+  request.remember = flag_param(call, "remember");
+  const Json* prefix = call.param("prefix");
+  if (prefix == nullptr) return {};
+  const Members members("prefix", *prefix);
+  if (auto known = members.only({"body", "bytes"}); !known) return known;
+  if (!members.has("body") || !members.has("bytes")) return members.missing("body and bytes");
+  SentBefore before;
+  for (const Result<void>& read : {members.text("body", kRevisionBytes, before.body),
+                                   members.number("bytes", limits::kBodyBytes, before.bytes)}) {
+    if (!read) return read;
+  }
+  request.prefix = std::move(before);
+  return {};
+}
+
 Result<void> read_choices(const MethodCall& call, PrepareRequest& request) {
   const bool whole = call.param("request") != nullptr;
   if (whole == (call.param("messages") != nullptr)) {
@@ -185,7 +204,8 @@ Result<void> read_choices(const MethodCall& call, PrepareRequest& request) {
 
 Result<PrepareRequest> read_prepare_request(const MethodCall& call) {
   PrepareRequest request;
-  for (auto* read : {read_choices, read_usage, read_options, read_summary, read_lists}) {
+  for (auto* read :
+       {read_choices, read_prefix, read_usage, read_options, read_summary, read_lists}) {
     if (auto done = read(call, request); !done) return std::unexpected(done.error());
   }
   auto window = integer_param(call, "window", 0, 0, kTokens);

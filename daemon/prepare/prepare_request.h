@@ -24,12 +24,20 @@ struct HandedSummary {
   std::string error;  // the client could not make one
 };
 
+// The body begins with that of an earlier call.
+struct SentBefore {
+  std::string body;    // its name, from that reply
+  uint64_t bytes = 0;  // of it, from its beginning
+};
+
 enum class ReplyForm : uint8_t { splices, messages, request };
 
 struct PrepareRequest {
   std::string_view body_name;  // "request" or "messages"
-  std::string format;          // "" to be detected
-  uint64_t window = 0;         // tokens; 0: not said
+  std::optional<SentBefore> prefix;
+  bool remember = false;  // the next call may refer to this one's body
+  std::string format;     // "" to be detected
+  uint64_t window = 0;    // tokens; 0: not said
   std::optional<ReportedUsage> usage;
   bool compact = false;
   std::string focus;

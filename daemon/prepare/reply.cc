@@ -107,13 +107,14 @@ void write_counts(const Work& work, JsonWriter& out) {
 }  // namespace
 
 Reply reply_of(const Work& work, const Outgoing& outgoing, std::span<const uint64_t> before,
-               bool blobs) {
+               bool blobs, std::string_view body_name) {
   Reply reply;
   JsonWriter out;
   out.begin_object()
       .member("session", work.session().id)
       .member("format", context::format_name(work.format->id()))
       .member("revision", revision_of(work));
+  if (!body_name.empty()) out.member("body", body_name);
   write_list(work, outgoing, blobs, out, reply.blobs);
   out.member("stable_until", first_difference(before, outgoing.hashes));
   out.key("actions").begin_array();

@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(again && again->messages.size() == c.messages.size());
   check_conversation(edited, *again);
 
-  const auto on = parse_after(format, edited, body, c);
+  const auto on = parse_after(format, edited, common_prefix(edited, body), c);
   require(on && on->messages.size() == again->messages.size());
   for (size_t m = 0; m < on->messages.size(); ++m) {
     require(on->messages[m].identity == again->messages[m].identity);

@@ -45,12 +45,16 @@ class ReplayTest : public testing::Test {
       if (request.params.find("dry_run") != nullptr) {
         return result(R"({"format":"openai"})");
       }
+      const bool forgets = refused_at_ == ++prepares_;
+      if (forgets) {
+        return error("conflict", "prefix: this body is not remembered: send the whole one");
+      }
       const Step step = at < steps.size() ? steps[at++] : Step();
-      return result(fmt::format(R"({{"splices":{},"stable_until":{},"actions":{},)"
+      return result(fmt::format(R"({{"body":"body-{}","splices":{},"stable_until":{},"actions":{},)"
                                 R"("tokens":{{"before":{},"after":{},"window":{},"trigger":8500}},)"
                                 R"("fits":{}}})",
-                                step.splices, step.stable_until, step.actions, step.before,
-                                step.after, window, step.fits));
+                                prepares_, step.splices, step.stable_until, step.actions,
+                                step.before, step.after, window, step.fits));
     });
     auto client = Client::connect(daemon.path());
     EXPECT_TRUE(client);
@@ -60,12 +64,19 @@ class ReplayTest : public testing::Test {
     EXPECT_EQ(at, steps.size());
     return played.value_or(Replay());
   }
-  // The bodies that the daemon was given, in order.
+  // The bodies that the daemon was given, in order, put together as it would.
   std::vector<std::string> bodies() const {
     std::vector<std::string> out;
     for (const FakeRequest& request : requests_) {
-      if (request.method == "prepare") {
+      if (request.method != "prepare") {
+        continue;
+      }
+      const Json* prefix = request.params.find("prefix");
+      if (prefix == nullptr) {
         out.push_back(request.files.at(0));
+      } else {
+        const size_t bytes = *prefix->find("bytes")->as_uint64();
+        out.push_back(out.back().substr(0, bytes) + request.blobs.at(0));
       }
     }
     return out;
@@ -73,6 +84,8 @@ class ReplayTest : public testing::Test {
 
   kit::TempDir folder_{"replay"};
   std::vector<FakeRequest> requests_;
+  size_t prepares_ = 0;
+  size_t refused_at_ = 0;  // this one; 0: none
 };
 
 Transcript parsed(std::string_view text) {
@@ -98,9 +111,30 @@ TEST_F(ReplayTest, EachCallOfTheModelSendsTheListSoFar) {
   EXPECT_EQ(parse_json(sent[1])->find("input")->items.size(), 4U);
   EXPECT_EQ(parse_json(sent[2])->find("input")->items.size(), 6U);
   EXPECT_EQ(to_json(requests_.at(1).params),
-            R"({"session":"try","request":{"$fd":0},"format":"responses","summariser":"extract"})");
+            R"({"session":"try","request":{"$fd":0},"format":"responses",)"
+            R"("remember":true,"summariser":"extract"})");
   EXPECT_THAT(played.turns, ElementsAre(Field(&Turn::cached, 0), Field(&Turn::cached, 10),
                                         Field(&Turn::cached, 30)));
+}
+
+TEST_F(ReplayTest, OnlyWhatIsNewIsSentToADaemonThatRemembers) {
+  CodexLines lines(true);
+  lines.user("a").says("b").user("c").says("d").user("e");
+  refused_at_ = 3;
+  (void)play(parsed(lines.text()), {{10, 10}, {20, 20}, {30, 30}});
+  std::vector<std::string> names;
+  for (const FakeRequest& request : requests_) {
+    if (request.method != "prepare") {
+      continue;
+    }
+    const Json* prefix = request.params.find("prefix");
+    names.push_back(prefix == nullptr ? "" : prefix->find("body")->text);
+  }
+  EXPECT_THAT(names, ElementsAre("", "body-1", "body-2", ""));
+  const auto sent = bodies();
+  EXPECT_EQ(sent.at(2), sent.at(3));
+  EXPECT_EQ(parse_json(sent.at(1))->find("input")->items.size(), 3U);
+  EXPECT_EQ(parse_json(sent.at(3))->find("input")->items.size(), 5U);
 }
 
 TEST_F(ReplayTest, TheFormatOfAListIsFoundFromTheWhole) {
@@ -111,7 +145,8 @@ TEST_F(ReplayTest, TheFormatOfAListIsFoundFromTheWhole) {
   EXPECT_EQ(sent[0], R"([{"role":"user","content":"x"},{"role":"assistant","content":"y"}])");
   EXPECT_EQ(sent[1], R"([{"role":"user","content":"x"}])");
   EXPECT_EQ(to_json(requests_.at(2).params),
-            R"({"session":"try","messages":{"$fd":0},"format":"openai","summariser":"extract"})");
+            R"({"session":"try","messages":{"$fd":0},"format":"openai",)"
+            R"("remember":true,"summariser":"extract"})");
 }
 
 std::string calls_of_claude(size_t calls, size_t bytes) {

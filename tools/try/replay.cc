@@ -57,14 +57,18 @@ class GrowingBody {
       piece += count_ == 0 ? "" : ",";
       piece += messages[count_].json;
     }
-    const std::string closed = piece + end_;
-    auto written = pwrite_full(file_.get(), closed, size_);
+    before_ = size_;
+    added_ = piece + end_;
+    auto written = pwrite_full(file_.get(), added_, size_);
     size_ += piece.size();
     return written;
   }
 
   std::string_view parameter() const { return whole_ ? "request" : "messages"; }
   int fd() const { return file_.get(); }
+  // Bytes that were there before it grew, and all that came then.
+  uint64_t before() const { return before_; }
+  std::string_view added() const { return added_; }
   uint64_t size() const { return size_ + end_.size(); }
 
  private:
@@ -72,6 +76,8 @@ class GrowingBody {
   bool whole_ = false;
   std::string end_ = "]";
   uint64_t size_ = 0;  // without the end
+  uint64_t before_ = 0;
+  std::string added_;
   size_t count_ = 0;
 };
 
@@ -147,23 +153,42 @@ class Replayer {
   }
 
   Result<Reply> prepare(const GrowingBody& body, bool dry_run) {
+    if (!body_name_.empty() && !dry_run) {
+      auto reply = send(body, dry_run, true);
+      if (reply || reply.error().code != Code::conflict) {
+        return reply;
+      }
+    }
+    return send(body, dry_run, false);
+  }
+
+  // The body, or what is new in it.
+  Result<Reply> send(const GrowingBody& body, bool dry_run, bool new_alone) {
     JsonWriter params;
     params.begin_object().member("session", kSession);
-    params.key(body.parameter()).raw(R"({"$fd":0})");
+    params.key(body.parameter()).raw(new_alone ? R"({"$blob":0})" : R"({"$fd":0})");
     if (!out_.format.empty()) {
       params.member("format", out_.format);
     }
     if (options_.window) {
       params.member("window", *options_.window);
     }
-    if (dry_run) {
-      params.member("dry_run", true);
+    Attachments attachments;
+    if (new_alone) {
+      attachments.blobs = {body.added()};
+      params.key("prefix").begin_object();
+      params.member("body", body_name_).member("bytes", body.before()).end_object();
+    } else {
+      attachments.fds = {body.fd()};
     }
+    params.member(dry_run ? "dry_run" : "remember", true);
     // No model is there to be asked.
     params.member("summariser", "extract").end_object();
-    Attachments attachments;
-    attachments.fds = {body.fd()};
-    return client_.call("prepare", params.take(), attachments, call_timeout(body.size()));
+    auto reply = client_.call("prepare", params.take(), attachments, call_timeout(body.size()));
+    if (reply && !dry_run) {
+      body_name_ = string_at(reply->result, "body");
+    }
+    return reply;
   }
 
   Result<void> take_turn(GrowingBody& body, size_t count) {
@@ -316,6 +341,7 @@ class Replayer {
   Client& client_;
   const Transcript& transcript_;
   const ReplayOptions& options_;
+  std::string body_name_;  // of what the daemon remembers
   Replay out_;
   size_t replied_ = 0;  // messages of the last reply's list
 };

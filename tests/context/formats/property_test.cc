@@ -218,7 +218,7 @@ TEST(FormatProperties, ReadingOnIsReadingAll) {
     const std::string after = test::request_of(messages, dialect);
     const auto earlier = format.parse(before);
     ASSERT_TRUE(earlier);
-    const auto on = parse_after(format, after, before, *earlier);
+    const auto on = parse_after(format, after, common_prefix(after, before), *earlier);
     const auto all = format.parse(after);
     ASSERT_TRUE(on && all);
     ASSERT_EQ(on->list, all->list);
