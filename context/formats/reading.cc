@@ -10,6 +10,7 @@
 #include "context/formats/pairs.h"
 #include "context/formats/shapes.h"
 #include "context/list/identity.h"
+#include "context/text/blank.h"
 #include "context/text/tokens.h"
 #include "schema/base/limits.h"
 
@@ -25,6 +26,11 @@ void set_call_id(Part& part, const std::string& id, bool provider_side) {
   const CallId read = provider_side ? CallId{id} : read_call_id(id);
   part.call_id = read.id;
   part.number = read.number;
+}
+
+Showing showing_of(std::string_view text) {
+  if (text.empty()) return Showing::nothing;
+  return is_blank(text) ? Showing::white_space : Showing::words;
 }
 
 }  // namespace
@@ -60,6 +66,7 @@ void PartReader::content(Message& message, const JsonValue& value, const BlockHo
   if (value.is_string()) {
     text(message, value.span(), value);
   } else if (value.is_list()) {
+    message.parts.reserve(message.parts.size() + value.size());
     for (const JsonValue& item : value) block(message, item, hook);
   } else if (value && !value.is(JsonKind::null)) {
     block(message, value, hook);
@@ -88,6 +95,7 @@ void PartReader::text(Message& message, Span block, const JsonValue& token) {
   part.texts.push_back(token.span());
   const std::string_view said = token.text(scratch_);
   part.stand_in = is_stand_in(said);
+  part.showing = showing_of(said);
   part.facts = measure_part(said);
 }
 
@@ -190,17 +198,21 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
   std::vector<Span> texts;
   joined_.clear();
   std::string_view text;  // a first string as it stands, else all in joined_
+  Showing showing = Showing::words;
   const auto add = [&](const JsonValue& token) {
     const bool first = texts.empty();
     texts.push_back(token.span());
     if (first && token.is_string()) {
       text = token.text(first_);
+      showing = showing_of(text);
       return;
     }
     if (joined_.empty()) joined_ = text;
     if (!first) joined_.push_back('\n');
     if (token.is_string()) {
-      joined_ += token.text(scratch_);
+      const std::string_view more = token.text(scratch_);
+      joined_ += more;
+      showing = std::max(showing, showing_of(more));
     } else {
       append_canonical(joined_, token, kCacheMark);
     }
@@ -222,6 +234,7 @@ void PartReader::result(Message& message, const JsonValue& block, const Answer& 
   }
   Part& part = message.parts[index];
   part.texts = std::move(texts);
+  part.showing = showing;
   part.facts = measure_part(text);
 }
 

@@ -7,8 +7,6 @@
 #include "context/formats/pairs.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
-#include "context/text/blank.h"
-#include "schema/base/json_text.h"
 
 namespace ebla::context {
 namespace {
@@ -18,9 +16,6 @@ using What = Repair::What;
 bool leads(const Message& message) {
   return message.role == Role::system || message.role == Role::developer;
 }
-
-// Looked at before a whole text is decoded.
-constexpr size_t kBlankBytes = 64;
 
 class Finder {
  public:
@@ -100,20 +95,6 @@ class Finder {
     found_.push_back({static_cast<size_t>(first - messages.begin()), What::no_user_first, 0});
   }
 
-  bool refused(Span token) const {
-    const std::string_view raw = token.of(body_);
-    if (raw == R"("")") return true;
-    if (!format_.refuses_blank() || !raw.starts_with('"')) return false;
-    const std::string_view inside = raw.substr(1, raw.size() - 2);
-    // Most texts begin with a letter or a mark.
-    const auto first = static_cast<unsigned char>(inside.front());
-    if (first > ' ' && first < 0x7F && first != '\\') return false;
-    if (!is_blank(json_text::decoded_start(inside, kBlankBytes))) return false;
-    std::string text;
-    json_text::append_decoded(inside, text);
-    return is_blank(text);
-  }
-
   // Whether the text is a block of a list, which may never be empty.
   bool is_block(const Part& part) const { return !part.span.of(body_).starts_with('"'); }
 
@@ -131,10 +112,9 @@ class Finder {
       const Part& part = parts[p];
       bool empty = false;
       if (part.kind == PartKind::text) {
-        empty = refused(part.texts.front()) && (is_block(part) || parts.size() == 1);
+        empty = format_.refuses(part.showing) && (is_block(part) || parts.size() == 1);
       } else if (part.kind == PartKind::tool_result && !part.provider_side) {
-        empty = std::ranges::any_of(part.texts, [this](Span text) { return refused(text); }) ||
-                is_empty_list(part);
+        empty = format_.refuses(part.showing) || is_empty_list(part);
         find_shape({m, p});
       }
       if (empty) found_.push_back({m, What::empty_content, p});

@@ -7,7 +7,6 @@
 #include "context/formats/call_ids.h"
 #include "context/formats/placing.h"
 #include "context/formats/table.h"
-#include "context/text/blank.h"
 
 namespace ebla::context {
 namespace {
@@ -70,9 +69,8 @@ class Rules {
     for (const Part& part : message.parts) {
       if (part.kind != PartKind::text) continue;
       const bool block = !part.span.of(body_).starts_with('"');
-      const std::string text = text_start(body_, part, kBlankProbeBytes);
-      const bool refused = format_.refuses_blank() ? is_blank(text) : text.empty();
-      if (refused && (block || message.parts.size() == 1)) report("an empty text");
+      if (format_.refuses(part.showing) && (block || message.parts.size() == 1))
+        report("an empty text");
     }
   }
 
@@ -118,8 +116,6 @@ class Rules {
     // An id may come again where results stand right behind their calls.
     if (format_.result_place() == ResultPlace::messages) ids_.clear();
   }
-
-  static constexpr size_t kBlankProbeBytes = 64 * 1024;
 
   const FormatBase& format_;
   std::string_view body_;

@@ -63,6 +63,9 @@ class FormatBase : public Format {
   virtual bool begins_with_user() const { return false; }
   // A text of white space alone is refused like an empty one.
   virtual bool refuses_blank() const { return false; }
+  bool refuses(Showing text) const {
+    return text == Showing::nothing || (text == Showing::white_space && refuses_blank());
+  }
   // Rules of this format beyond the common ones, in words.
   virtual void own_rules(const JsonTree&, const Conversation&, std::vector<std::string>&) const {}
 };

@@ -51,6 +51,13 @@ enum class ContentShape : uint8_t {
   absent,
 };
 
+// What a text shows.
+enum class Showing : uint8_t {
+  words,
+  white_space,  // alone
+  nothing,      // it is empty
+};
+
 // What its text counts, and what it is found by. Of a tool call: its arguments, canonical. Of
 // media: the bytes that its base64 stands for.
 struct PartFacts {
@@ -82,6 +89,7 @@ struct Part {
   ContentShape shape = ContentShape::text;  // tool_result: of its content
   bool immovable = false;                   // image: no text can stand in its place
   bool stand_in = false;                    // text: a repair put it there, nobody said it
+  Showing showing = Showing::words;  // text, tool_result: that of its texts which shows least
   PartFacts facts;
 };
 
