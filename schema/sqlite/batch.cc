@@ -216,7 +216,8 @@ void Writer::Impl::transaction_lost(Lock& lock, std::vector<Pending>& batch, con
   // Within a unit the log is written as well, once the cache is full, and even synced.
   if (full) {
     (void)truncate_log(lock);
-  } else if (at_commit || error.code == Code::io_error || error.code == Code::no_space) {
+  } else if (at_commit || error.code == Code::io_error || error.code == Code::no_space ||
+             error.code == Code::read_only) {
     set_failed(error);
     recover(lock);
   }

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "schema/sqlite/writer_impl.h"
@@ -45,6 +47,17 @@ Result<sqlite3_file*> database_file(sqlite3* db) {
   return file;
 }
 
+// Of a call to that file: errno is what the call has left.
+Error refused_by_disk(int rc, std::string_view operation) {
+  const int system = errno;
+  std::string text(operation);
+  if (system == EROFS) {
+    return {Code::read_only, errno_error(system, operation).text + std::string(kWritableAgain)};
+  }
+  if (rc == SQLITE_FULL) return {Code::no_space, text + ": the disk is full; free some of it"};
+  return {Code::io_error, text + ": the disk refused; see the system's log"};
+}
+
 // Writes the newest version of each page within the first `frames` frames of the log to its place
 // in the database. The layout is that of SQLite's file format.
 Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page_bytes) {
@@ -69,12 +82,10 @@ Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page
     got = pread_full(wal, page.data(), page.size(), at);
     if (!got) return std::unexpected(std::move(got.error()));
     const uint64_t place = (number - 1) * page_bytes;
+    errno = 0;
     const int rc = (*file)->pMethods->xWrite(*file, page.data(), static_cast<int>(page.size()),
                                              static_cast<sqlite3_int64>(place));
-    if (rc != SQLITE_OK) {
-      return fail(rc == SQLITE_FULL ? Code::no_space : Code::io_error,
-                  "write the store anew: the disk does not take it");
-    }
+    if (rc != SQLITE_OK) return std::unexpected(refused_by_disk(rc, "write the store anew"));
   }
   return {};
 }
@@ -82,8 +93,9 @@ Result<void> rewrite_frames(sqlite3* db, int wal, uint64_t frames, uint64_t page
 Result<void> sync_database(sqlite3* db) {
   auto file = database_file(db);
   if (!file) return std::unexpected(std::move(file.error()));
-  if ((*file)->pMethods->xSync(*file, SQLITE_SYNC_NORMAL) != SQLITE_OK)
-    return fail(Code::io_error, "sync the store: the disk refused; see the system's log");
+  errno = 0;
+  const int rc = (*file)->pMethods->xSync(*file, SQLITE_SYNC_NORMAL);
+  if (rc != SQLITE_OK) return std::unexpected(refused_by_disk(rc, "sync the store"));
   return {};
 }
 
@@ -237,7 +249,9 @@ void Writer::Impl::recover(Lock& lock) {
     failed.reset();
     synced_commits = commits;
   } else {
-    if (failed && result.error().code == Code::no_space) failed = result.error();
+    // These say what is to be done.
+    const Code now = result.error().code;
+    if (failed && (now == Code::no_space || now == Code::read_only)) failed = result.error();
     next_retry = last_retry + retry_pause;
     retry_pause = std::min<std::chrono::milliseconds>(retry_pause * 2, kLongestRetry);
     answer = failed ? std::unexpected(*failed) : std::unexpected(result.error());

@@ -38,13 +38,13 @@ Code code_of_system_errno(int value) {
   }
 }
 
-Code code_of_sqlite(sqlite3* db, int primary) {
+Code code_of_sqlite(int system, int primary) {
   switch (primary) {
     case SQLITE_FULL:
       return Code::no_space;
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
-      return code_of_system_errno(sqlite3_system_errno(db));
+      return code_of_system_errno(system);
     case SQLITE_READONLY:
       return Code::read_only;
     case SQLITE_CORRUPT:
@@ -77,7 +77,7 @@ std::string_view advice(Code code, bool file_limit) {
     case Code::corrupt:
       return "; stop the daemon, then `ebla fsck --repair` mends the store";
     case Code::read_only:
-      return "; make the file system and the store writable";
+      return kWritableAgain;
     default:
       return "";
   }
@@ -86,9 +86,11 @@ std::string_view advice(Code code, bool file_limit) {
 }  // namespace
 
 Error database_error(sqlite3* db, std::string_view operation) {
+  const int last = errno;
   const int extended = sqlite3_extended_errcode(db);
-  const int system = sqlite3_system_errno(db);
-  const Code code = code_of_sqlite(db, extended & 0xff);
+  // SQLite keeps the errno of a statement that fails, not of a COMMIT, and an old one for long.
+  const int system = last != 0 ? last : sqlite3_system_errno(db);
+  const Code code = code_of_sqlite(system, extended & 0xff);
   std::string text(operation);
   text += ": ";
   const bool from_system =
@@ -154,6 +156,7 @@ Result<bool> Statement::step() {
     if (bind_error_ == SQLITE_TOOBIG) return fail(Code::too_large, "bind: value too large");
     return fail(Code::internal_error, std::string("bind: ") + sqlite3_errstr(bind_error_));
   }
+  errno = 0;  // what it is behind a failure is of this call, here and below
   const int rc = sqlite3_step(statement_);
   if (rc == SQLITE_ROW) return true;
   if (rc == SQLITE_DONE) return false;
@@ -196,6 +199,7 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   configure_library();
   const int access = mode == Mode::read_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
   sqlite3* handle = nullptr;
+  errno = 0;
   const int rc = sqlite3_open_v2(path.c_str(), &handle,
                                  access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (handle == nullptr) return fail(Code::unavailable, "open the store: out of memory");
@@ -257,6 +261,7 @@ Result<Statement> Database::prepare(const char* sql) {
   }
   sqlite3_stmt* statement = nullptr;
   const bool keep = cached.statement == nullptr;
+  errno = 0;
   const int rc =
       sqlite3_prepare_v3(db_, sql, -1, keep ? SQLITE_PREPARE_PERSISTENT : 0, &statement, nullptr);
   if (rc != SQLITE_OK) return std::unexpected(error("prepare"));
@@ -268,6 +273,7 @@ Result<Statement> Database::prepare(const char* sql) {
 
 Result<Statement> Database::prepare_once(const char* sql) {
   sqlite3_stmt* statement = nullptr;
+  errno = 0;
   if (sqlite3_prepare_v3(db_, sql, -1, 0, &statement, nullptr) != SQLITE_OK)
     return std::unexpected(error("prepare"));
   if (statement == nullptr) return fail(Code::internal_error, "prepare: empty statement");
@@ -275,6 +281,7 @@ Result<Statement> Database::prepare_once(const char* sql) {
 }
 
 Result<void> Database::exec(const char* sql) {
+  errno = 0;
   if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
     return std::unexpected(error("database"));
   return {};

@@ -18,9 +18,16 @@ namespace ebla::sqlite {
 // How long a connection waits for a lock that another one holds.
 inline constexpr int kBusyTimeoutMs = 10'000;
 
-// Error of the connection's last call. SQLITE_FULL: no_space; IOERR: io_error, or no_space when the
-// system's errno says ENOSPC, EDQUOT or EFBIG; READONLY: read_only; CORRUPT, NOTADB: corrupt; BUSY:
-// busy; CONSTRAINT: conflict; TOOBIG: too_large; INTERRUPT: unavailable.
+// What a text about a store that takes no writes ends with.
+inline constexpr std::string_view kWritableAgain =
+    "; make the file system and the store writable again (mount -o remount,rw; after an error of "
+    "the disk, see the system's log, check and mount it anew)";
+
+// Error of the connection's last call, right behind it. SQLITE_FULL: no_space; IOERR, CANTOPEN:
+// io_error, or what the system's errno says: ENOSPC, EDQUOT, EFBIG: no_space; EROFS: read_only;
+// EACCES, EPERM: permission_denied; EMFILE, ENFILE, ENOMEM: unavailable. READONLY: read_only;
+// CORRUPT, NOTADB: corrupt; BUSY: busy; CONSTRAINT: conflict; TOOBIG: too_large; INTERRUPT:
+// unavailable.
 Error database_error(sqlite3* db, std::string_view operation);
 
 class Database;

@@ -32,7 +32,9 @@ void Writer::Impl::sync_log(Lock& lock) {
   if (error != 0) {
     ++failed_syncs;
     Error reason = errno_error(error, "sync the log of the store");
-    reason.text += "; the store takes no changes until its disk does: see the system's log";
+    reason.text += reason.code == Code::read_only
+                       ? kWritableAgain
+                       : "; the store takes no changes until its disk does: see the system's log";
     set_failed(reason);
     result = std::unexpected(std::move(reason));
   } else if (failed) {

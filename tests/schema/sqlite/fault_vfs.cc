@@ -26,6 +26,17 @@ std::string load(const std::filesystem::path& path) {
   return read_file(path.string(), size_t{1} << 30).value();
 }
 
+int errno_of(FaultVfs::Fault fault) {
+  switch (fault) {
+    case FaultVfs::Fault::full:
+      return ENOSPC;
+    case FaultVfs::Fault::read_only:
+      return EROFS;
+    default:
+      return EIO;
+  }
+}
+
 class Random {
  public:
   explicit Random(uint32_t seed) : state_(seed * 2654435761u + 12345) {}
@@ -211,10 +222,12 @@ FaultVfs::Verdict FaultVfs::next(bool write) {
   ++count_;
   last_errno = 0;
   if (fault_ == Fault::none || reads_fail() || count_ < nth_) return Verdict::go;
-  if (fault_ != Fault::crash && count_ != nth_) return Verdict::go;
+  const bool lasts = fault_ == Fault::crash || fault_ == Fault::read_only;
+  if (!lasts && count_ != nth_) return Verdict::go;
   const bool first = !fired_;
   fired_ = true;
-  last_errno = fault_ == Fault::full ? ENOSPC : EIO;
+  last_errno = errno_of(fault_);
+  errno = last_errno;
   const bool tears = fault_ == Fault::crash || fault_ == Fault::torn;
   return tears && write && first ? Verdict::torn : Verdict::fail;
 }
@@ -293,7 +306,7 @@ int FaultVfs::sync_log(const std::string& path) {
   at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
   if (sync_model(path)) return 0;
-  return fault_ == Fault::full ? ENOSPC : EIO;
+  return errno_of(fault_);
 }
 
 void FaultVfs::power_cut(const std::string& folder, uint32_t seed) const {

@@ -22,12 +22,13 @@ class FaultVfs {
  public:
   enum class Fault {
     none,
-    error,  // the n-th operation fails, all others work
-    full,   // the same with ENOSPC
-    torn,   // the n-th operation fails; of a write, a part is in the file
-    crash,  // the n-th operation and all later ones fail; a write is torn
-    read,   // the n-th read fails, all others work
-    empty,  // the n-th read finds the end of the file where none is
+    error,      // the n-th operation fails, all others work
+    full,       // the same with ENOSPC
+    read_only,  // the n-th operation and all later ones fail with EROFS; nothing is torn
+    torn,       // the n-th operation fails; of a write, a part is in the file
+    crash,      // the n-th operation and all later ones fail; a write is torn
+    read,       // the n-th read fails, all others work
+    empty,      // the n-th read finds the end of the file where none is
   };
 
   explicit FaultVfs(std::string folder);

@@ -102,7 +102,7 @@ class StoreFault : public testing::TestWithParam<Case> {
       disk.arm(fault, nth);
       FaultScript(**store, ledger).run();
       out = {disk.operations(), disk.reads(), disk.fired(), ledger.acknowledgements()};
-      if (reads_fail(fault)) disk.arm(Fault::none, 0);
+      if (reads_fail(fault) || fault == Fault::read_only) disk.arm(Fault::none, 0);
       // What SQLite has in its cache of a page that was empty stays there until it is closed.
       if (fault != Fault::crash && fault != Fault::empty) check_well(**store, ledger, what);
       if (!reads_fail(fault)) disk.power_cut(cut_, static_cast<uint32_t>(nth % 4));
@@ -227,6 +227,7 @@ INSTANTIATE_TEST_SUITE_P(, StoreFault,
                                          Case{"ErrorInUse", Way::use, Fault::error},
                                          Case{"TornWriteInUse", Way::use, Fault::torn},
                                          Case{"FullDiskInUse", Way::use, Fault::full},
+                                         Case{"ReadOnlyInUse", Way::use, Fault::read_only},
                                          Case{"FailingReadInUse", Way::use, Fault::read},
                                          Case{"EmptyReadInUse", Way::use, Fault::empty},
                                          Case{"PowerCutWhileOpening", Way::reopen, Fault::crash},
