@@ -37,14 +37,28 @@ struct SummaryRequest {
 };
 std::string summary_id(Hash128 prefix);
 SummaryRequest summary_request(const SummaryInput& input, Hash128 prefix);
-// The stand-alone form for a window that has no room for all: long texts are cut to one length,
-// then entries of the middle are left out, and it says so.
-std::string excerpt_prompt(const SummaryInput& input, uint64_t window_tokens);
-// Transcript in pieces of at most `window_tokens` each, which together cover everything; the
-// instruction and what came out of the pieces before are part of each prompt.
-std::vector<std::string> summary_chunks(const SummaryInput& input, uint64_t window_tokens);
-std::string chunk_prompt(const SummaryInput& input, std::string_view chunk, size_t number,
-                         size_t of, std::string_view so_far);
+// Whether prompt and answer have room in the summariser's window; 0 is a window without end.
+bool fits_window(const SummaryRequest& request, uint64_t window_tokens);
+// The same for a window that may have no room for all: then the answer is shorter, and of the
+// transcript long texts are cut to one length, then entries of the middle are left out, and it says
+// so. Error as summary_shares.
+Result<SummaryRequest> summary_request_within(const SummaryInput& input, Hash128 prefix,
+                                              uint64_t window_tokens);
+
+// How a window that has no room for all is shared out, in tokens: the transcript gets half of it at
+// least, what else there is in a prompt shrinks with it.
+struct SummaryShares {
+  uint64_t answer = 0;     // and the summary of what came before
+  uint64_t reference = 0;  // at most, each: focus, the request before, the pinned messages
+  uint64_t piece = 0;      // of the transcript
+};
+// too_large: the window is so small that this cannot be.
+Result<SummaryShares> summary_shares(const SummaryInput& input, uint64_t window_tokens);
+// Pieces of the transcript, one at least, which together cover everything; each becomes a prompt of
+// its own, with the instruction and what came out of the pieces before.
+std::vector<std::string> summary_chunks(const SummaryInput& input, const SummaryShares& shares);
+std::string chunk_prompt(const SummaryInput& input, const SummaryShares& shares,
+                         std::string_view chunk, size_t number, size_t of, std::string_view so_far);
 
 // Refused with the reason: empty, boilerplate, not smaller than what it stands for, a required
 // heading missing, invalid UTF-8, longer than 4 times its cap. What is accepted may still be cut to

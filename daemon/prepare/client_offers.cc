@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "context/text/tokens.h"
+#include "context/summary/summary.h"
 #include "daemon/prepare/facts.h"
 #include "daemon/prepare/summaries.h"
 
@@ -38,20 +38,18 @@ bool may_offer(const Work& work) {
   return read(work).offers < limits::kSummaryOffers;
 }
 
-void make_offer(Work& work, size_t cut, bool must) {
-  const auto input = summary_input(work, cut);
-  auto request = context::summary_request(input, context::pass_key(work.list, cut).prefix);
-  const uint64_t window = summariser_window(work);
-  if (window > 0 && context::estimate_tokens(request.prompt) + request.max_tokens > window) {
-    request.prompt = context::excerpt_prompt(input, window);
-  }
+Result<void> make_offer(Work& work, size_t cut, bool must) {
+  auto request = context::summary_request_within(
+      summary_input(work, cut), context::pass_key(work.list, cut).prefix, summariser_window(work));
+  if (!request) return std::unexpected(request.error());
   OpenOffer offer = read(work);
-  offer.id = request.id;
+  offer.id = request->id;
   ++offer.offers;
   write(work, offer);
   ++work.services.summaries.offered;
-  work.offer = {std::move(request.id), std::move(request.instruction), std::move(request.prompt),
-                request.max_tokens, must};
+  work.offer = {std::move(request->id), std::move(request->instruction), std::move(request->prompt),
+                request->max_tokens, must};
+  return {};
 }
 
 bool may_retry(Work& work) {

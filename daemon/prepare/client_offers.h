@@ -11,8 +11,8 @@ namespace ebla::daemon {
 
 // False: it was asked limits::kSummaryOffers times and did not answer.
 bool may_offer(const Work& work);
-// Sets work.offer.
-void make_offer(Work& work, size_t cut, bool must);
+// Sets work.offer. Error: the summariser's window has no room for one.
+Result<void> make_offer(Work& work, size_t cut, bool must);
 // A text was refused: true for the first time.
 bool may_retry(Work& work);
 void clear_offer(Work& work);

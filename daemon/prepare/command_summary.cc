@@ -1,11 +1,10 @@
 #include "daemon/prepare/command_summary.h"
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "context/summary/summary.h"
-#include "context/text/tokens.h"
 #include "daemon/prepare/breaker.h"
 #include "daemon/prepare/summaries.h"
 
@@ -18,11 +17,14 @@ struct Snapshot {
   context::WorkingList list;
   context::SummaryInput input;
   context::SummaryRequest request;
-  uint64_t window = 0;  // tokens of the summariser's own
+  std::optional<context::SummaryShares> shares;  // its window has no room for all: in pieces
   uint64_t removed_tokens = 0;
+
+  uint64_t answer_tokens() const { return shares ? shares->answer : request.max_tokens; }
 };
 
-std::shared_ptr<Snapshot> snapshot_of(const Work& work, size_t cut) {
+// The error of context::summary_shares.
+Result<std::shared_ptr<Snapshot>> snapshot_of(const Work& work, size_t cut) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->body = work.current;
   snapshot->list = work.list;
@@ -30,19 +32,24 @@ std::shared_ptr<Snapshot> snapshot_of(const Work& work, size_t cut) {
   snapshot->input.list = &snapshot->list;
   snapshot->request =
       context::summary_request(snapshot->input, context::pass_key(work.list, cut).prefix);
-  snapshot->window = summariser_window(work);
   for (size_t i = 0; i < cut; ++i) snapshot->removed_tokens += work.list.messages[i].tokens;
+  const uint64_t window = summariser_window(work);
+  if (context::fits_window(snapshot->request, window)) return snapshot;
+  const auto shares = context::summary_shares(snapshot->input, window);
+  if (!shares) return std::unexpected(shares.error());
+  snapshot->shares = *shares;
   return snapshot;
 }
 
 // What the command answers, once it is accepted: it is asked twice at most.
 Result<std::string> answer(const Snapshot& snapshot, const Summariser::Run& run,
                            std::string_view prompt) {
+  const uint64_t longest = snapshot.answer_tokens();
   Result<std::string> accepted;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    auto text = run(prompt, snapshot.request.max_tokens);
+    auto text = run(prompt, longest);
     if (!text) return text;
-    accepted = context::accept_summary(*text, snapshot.removed_tokens, snapshot.request.max_tokens);
+    accepted = context::accept_summary(*text, snapshot.removed_tokens, longest);
     if (accepted) return accepted;
   }
   return accepted;
@@ -51,25 +58,19 @@ Result<std::string> answer(const Snapshot& snapshot, const Summariser::Run& run,
 // The last prompt of a run. What comes out of the pieces before it is in it, so a piece that is not
 // answered with a summary would lose all that came before.
 Result<std::string> last_prompt(const Snapshot& snapshot, const Summariser::Run& run) {
-  const uint64_t longest = snapshot.request.max_tokens;
-  if (context::estimate_tokens(snapshot.request.prompt) + longest <= snapshot.window) {
-    return snapshot.request.prompt;
-  }
-  // Room for the question, for what came out so far, and for the answer.
-  const uint64_t frame =
-      context::estimate_tokens(context::chunk_prompt(snapshot.input, "", 1, 1, "")) + 2 * longest;
-  const uint64_t piece =
-      std::max(snapshot.window / 4, snapshot.window > frame ? snapshot.window - frame : 0);
-  const auto chunks = context::summary_chunks(snapshot.input, piece);
+  if (!snapshot.shares) return snapshot.request.prompt;
+  const auto chunks = context::summary_chunks(snapshot.input, *snapshot.shares);
   std::string so_far;
+  const auto prompt = [&](size_t i) {
+    return context::chunk_prompt(snapshot.input, *snapshot.shares, chunks[i], i + 1, chunks.size(),
+                                 so_far);
+  };
   for (size_t i = 0; i + 1 < chunks.size(); ++i) {
-    auto text =
-        answer(snapshot, run,
-               context::chunk_prompt(snapshot.input, chunks[i], i + 1, chunks.size(), so_far));
+    auto text = answer(snapshot, run, prompt(i));
     if (!text) return text;
     so_far = *std::move(text);
   }
-  return context::chunk_prompt(snapshot.input, chunks.back(), chunks.size(), chunks.size(), so_far);
+  return prompt(chunks.size() - 1);
 }
 
 Result<std::string> make(const Snapshot& snapshot, const Summariser::Run& run,
@@ -87,9 +88,11 @@ std::string breaker_of(const std::string& command) {
 }
 
 Result<void> start(Work& work, const std::string& command, size_t cut, const SummaryKey& key) {
-  auto snapshot = snapshot_of(work, cut);
+  const auto snapshot = snapshot_of(work, cut);
+  if (!snapshot) return std::unexpected(snapshot.error());
   Services& services = work.services;
-  Summariser::Job job = [&services, snapshot, command, key](const Summariser::Run& run) {
+  Summariser::Job job = [&services, snapshot = *snapshot, command,
+                         key](const Summariser::Run& run) {
     auto text = make(*snapshot, run, services.summaries.commands);
     Breaker breaker(services, breaker_of(command));
     if (text) {

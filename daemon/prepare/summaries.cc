@@ -68,7 +68,10 @@ std::optional<MadeSummary> from_client(Work& work, size_t cut, bool must) {
     client_failed(work);
     return extract_for(work, cut);
   }
-  make_offer(work, cut, must);
+  if (auto made = make_offer(work, cut, must); !made) {
+    note(work, "summary_failed", made.error().text);
+    return extract_for(work, cut);
+  }
   return std::nullopt;
 }
 

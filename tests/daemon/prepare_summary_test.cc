@@ -341,6 +341,42 @@ TEST_F(PrepareSummaryTest, AClientIsAskedWithWhatItsSummariserCanRead) {
   EXPECT_GT(context::estimate_tokens(prompt), 2'000u);
   EXPECT_THAT(prompt, HasSubstr("question 0:"));
   EXPECT_THAT(prompt, HasSubstr("entries are left out here"));
+  EXPECT_LE(context::estimate_tokens(prompt) + number_of(*request, "max_tokens"), 8'000u);
+  const std::string transcript = prompt.substr(prompt.find(context::texts::kSummaryTranscript));
+  EXPECT_GT(context::estimate_tokens(transcript), 8'000u * 45 / 100);
+}
+
+TEST_F(PrepareSummaryTest, ASmallSummariserIsNotAskedInTinyPieces) {
+  for (size_t n = 21; n <= 120; ++n) add_turn(n);
+  const std::string command = script(printed(good_summary()));
+  must("session.open", R"({"key":"s","settings":{"summariser_window":8000,"summariser":)" +
+                           json_string(command) + "}}");
+  const uint64_t window = window_for(0.97);
+  const Json reply = call_prepare("s", fmt::format(R"(,"window":{})", window));
+  EXPECT_EQ(text_of(action_of(reply, "summary"), "reason"), "daemon");
+  EXPECT_GT(runs(), 5u);
+  EXPECT_LE(runs(), window / 4'000 + 1);
+}
+
+// Not even half of it would be transcript.
+TEST_F(PrepareSummaryTest, AWindowTooSmallForASummariserGetsTheExtractAndItIsSaid) {
+  const std::string command = script(printed(good_summary()));
+  const std::vector<std::string> list = {user(kit::prose(1'500)), assistant(kit::prose(1'500)),
+                                         user(kit::prose(1'500)), assistant(kit::prose(1'500)),
+                                         user("now")};
+  for (const std::string& summariser : {command, std::string("client")}) {
+    const Json reply =
+        must("prepare", fmt::format(R"({{"session":{},"format":"anthropic","reply":"messages",)"
+                                    R"("messages":{},"window":1300,"summariser":{}}})",
+                                    json_string("small " + summariser), list_of(list),
+                                    json_string(summariser)));
+    EXPECT_EQ(text_of(action_of(reply, "summary"), "reason"), "extract") << summariser;
+    EXPECT_THAT(text_of(action_of(reply, "summary_failed"), "reason"),
+                HasSubstr("window of 1,300 tokens has no room"));
+    EXPECT_EQ(reply.find("summary_request"), nullptr);
+  }
+  EXPECT_EQ(runs(), 0u);
+  EXPECT_EQ(number_of(*must("stats", "{}").find("summaries"), "failed"), 0u);
 }
 
 }  // namespace
