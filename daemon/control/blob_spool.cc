@@ -28,6 +28,10 @@ void SpoolFile::fail_with(Error error) {
   const std::string_view reason = code_info(error.code).name;
   if (error.code == Code::no_space || error.code == Code::quota_exceeded) {
     error.text = "no space on the daemon's disk for this blob: free some, then send it again";
+  } else if (error.code == Code::read_only) {
+    error.text =
+        "the daemon could not keep this blob: the file system of its store is read-only; nothing "
+        "was stored; make it writable, then send the blob again";
   } else {
     if (error.code != Code::too_large && error.code != Code::unavailable) {
       error.code = Code::io_error;

@@ -47,7 +47,8 @@ void Connection::receive() {
   }
   take_descriptors(message);
   if (count == 0) {
-    if (blob_left_ > 0 || line_bytes_ > 0) {
+    const bool answered = blob_left_ > 0 && current_.refusal;
+    if ((blob_left_ > 0 || line_bytes_ > 0) && !answered) {
       refuse(ParsedRequest{}, {Code::parse_error,
                                "the input ended inside a request: its line ends "
                                "with a newline, its blobs follow whole"});
@@ -166,7 +167,13 @@ Result<std::vector<uint64_t>> Connection::on_line(std::string_view line) {
     return std::unexpected(*current_.refusal);
   }
   for (const uint64_t size : current_.blobs) blob_left_ += size;
-  if (!current_.refusal) blobs_.begin(current_.blobs);
+  if (current_.refusal) {
+    // Before its blobs: whoever sees it may end instead of sending them.
+    refuse(current_, *current_.refusal);
+    current_cost_.reset();
+  } else {
+    blobs_.begin(current_.blobs);
+  }
   return current_.blobs;
 }
 
@@ -194,11 +201,12 @@ std::optional<Error> Connection::descriptor_fault() const {
 }
 
 Result<void> Connection::on_frame() {
-  if (!current_.refusal) current_.refusal = descriptor_fault();
-  if (current_.refusal) {
-    refuse(current_, *current_.refusal);
+  const bool answered = current_.refusal.has_value();  // with its line
+  const auto fault = answered ? std::nullopt : descriptor_fault();
+  if (fault) {
+    refuse(current_, *fault);
     current_cost_.reset();
-  } else {
+  } else if (!answered) {
     Waiting next;
     next.parsed = std::move(current_);
     next.blobs = blobs_.take();

@@ -171,6 +171,32 @@ TEST_F(ControlBlobsTest, BlobsOfARefusedRequestAreNoRequests) {
   }
 }
 
+// A client need not send 64 GiB to learn that they are not wanted.
+TEST_F(ControlBlobsTest, ARefusalComesBeforeTheBlobs) {
+  const Running running = start();
+  const Texts many(limits::kBlobsPerRequest + 1, "four");
+  const std::string whole[] = {request_with_blobs("1", "evict", "{}", many),
+                               request_with_blobs("1", "no.such", "{}", {"four"}),
+                               request_with_blobs("1", "evict", R"({"bogus":1})", {"four"})};
+  const char* const names[] = {"too_large", "method_not_found", "invalid_params"};
+  for (size_t i = 0; i < std::size(whole); ++i) {
+    const size_t line = whole[i].find('\n') + 1;
+    Client client(socket_path());
+    ASSERT_TRUE(client.send(whole[i].substr(0, line)));
+    const Received answer = client.expect();
+    EXPECT_EQ(answer.id(), "1");
+    EXPECT_EQ(answer.error_name(), names[i]);
+    // Who sends them all the same goes on behind them.
+    ASSERT_TRUE(client.send(whole[i].substr(line) + request("2", "status")));
+    EXPECT_EQ(client.expect().id(), "2");
+    // Who ends instead has been answered.
+    ASSERT_TRUE(client.send(whole[i].substr(0, line + 2)));
+    EXPECT_EQ(client.expect().error_name(), names[i]);
+    client.shut_write();
+    EXPECT_FALSE(client.receive().has_value());
+  }
+}
+
 TEST_F(ControlBlobsTest, UsedUpMemorySpoolsSmallOnesToo) {
   target_.on("evict", [&](std::shared_ptr<Request> given, Responder respond) {
     gate_.pass();
