@@ -91,13 +91,19 @@ struct Settings {
   unsigned rounds = 200;
 };
 
-void row_put_away(const Settings& settings, const WorkFolder& folder);  // P1
-void row_clients(const Settings& settings, const WorkFolder& folder);   // P2
-void row_history(const Settings& settings, const WorkFolder& folder);   // P3
-void row_read(const Settings& settings, const WorkFolder& folder);      // P4, P5
-void row_prepare(const Settings& settings, const WorkFolder& folder);   // P10
-void row_ping(const Settings& settings, const WorkFolder& folder);      // P16
-void row_memory(const Settings& settings, const WorkFolder& folder);    // P17
-void row_notice(const Settings& settings, const WorkFolder& folder);    // P20
+void row_put_away(const Settings& settings, const WorkFolder& folder);       // P1
+void row_clients(const Settings& settings, const WorkFolder& folder);        // P2
+void row_history(const Settings& settings, const WorkFolder& folder);        // P3
+void row_read(const Settings& settings, const WorkFolder& folder);           // P4, P5
+void row_grep(const Settings& settings, const WorkFolder& folder);           // P6
+void row_open_and_list(const Settings& settings, const WorkFolder& folder);  // P7
+void row_prepare(const Settings& settings, const WorkFolder& folder);        // P10
+void row_delete(const Settings& settings, const WorkFolder& folder);         // P13
+void row_archive(const Settings& settings, const WorkFolder& folder);        // P14
+void row_large_store(const Settings& settings, const WorkFolder& folder);    // P15
+void row_ping(const Settings& settings, const WorkFolder& folder);           // P16
+void row_memory(const Settings& settings, const WorkFolder& folder);         // P17
+void row_size(const Settings& settings, const WorkFolder& folder);           // P18
+void row_notice(const Settings& settings, const WorkFolder& folder);         // P20
 
 }  // namespace ebla::bench

@@ -19,8 +19,11 @@ using RowFunction = void (*)(const Settings&, const WorkFolder&);
 const std::vector<std::pair<std::string, RowFunction>> kRows = {
     {"P1", ebla::bench::row_put_away}, {"P2", ebla::bench::row_clients},
     {"P3", ebla::bench::row_history},  {"P4", ebla::bench::row_read},
-    {"P10", ebla::bench::row_prepare}, {"P16", ebla::bench::row_ping},
-    {"P17", ebla::bench::row_memory},  {"P20", ebla::bench::row_notice},
+    {"P6", ebla::bench::row_grep},     {"P7", ebla::bench::row_open_and_list},
+    {"P10", ebla::bench::row_prepare}, {"P13", ebla::bench::row_delete},
+    {"P14", ebla::bench::row_archive}, {"P15", ebla::bench::row_large_store},
+    {"P16", ebla::bench::row_ping},    {"P17", ebla::bench::row_memory},
+    {"P18", ebla::bench::row_size},    {"P20", ebla::bench::row_notice},
 };
 
 }  // namespace
@@ -37,7 +40,7 @@ int main(int argc, char** argv) {
   add("passthrough", po::value(&settings.passthrough), "libfuse's passthrough_hp, if at hand");
   add("folder", po::value(&settings.folder)->default_value("/var/tmp"), "on a real disk");
   add("rounds", po::value(&settings.rounds)->default_value(200), "of the paced row");
-  add("row", po::value(&wanted), "only these (repeatable): P1 P2 P3 P4 P10 P16 P17 P20");
+  add("row", po::value(&wanted), "only these (repeatable): P1 P2 P3 P4 P6 P7 P10 P13 to P18 P20");
   po::variables_map given;
   try {
     po::store(po::parse_command_line(argc, argv, options), given);
