@@ -18,7 +18,7 @@ void look_for_events(Services& services) {
 }
 
 void deliver_then(Services& services, const ChangeSet& changes,
-                  std::move_only_function<void(bool)> then) {
+                  std::move_only_function<void(bool)> then, std::shared_ptr<void> held) {
   look_for_events(services);
   if (changes.empty()) return then(true);
   struct Wait {
@@ -32,7 +32,10 @@ void deliver_then(Services& services, const ChangeSet& changes,
     auto next = std::move(which->then);
     next(delivered);
   };
-  services.mounts.deliver(changes, [wait, end] { end(wait, true); });
+  services.mounts.deliver(changes, [wait, end, held = std::move(held)]() mutable {
+    held.reset();
+    end(wait, true);
+  });
   if (wait->over) return;
   services.delays.at(
       std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::kDeliveryWaitMs),

@@ -157,9 +157,10 @@ inline ChangeOptions durable_change(int patience_ms = limits::kRequestDeadlineMs
 void look_for_events(Services& services);
 
 // Tells the mounts and those who wait for events, and runs `then` when they have been told, or
-// after kDeliveryWaitMs with false.
+// after kDeliveryWaitMs with false. `held` lives until they have been told.
 void deliver_then(Services& services, const ChangeSet& changes,
-                  std::move_only_function<void(bool delivered)> then);
+                  std::move_only_function<void(bool delivered)> then,
+                  std::shared_ptr<void> held = nullptr);
 
 // One request on its way through a method. Answers exactly once: one that is dropped unanswered
 // answers internal_error.

@@ -10,12 +10,13 @@ Error silent_store() {
                       limits::kStoreWaitMs / 1'000)};
 }
 
-void tell_mounts(Services& services, const std::vector<ChangeSet>& changes) {
+void tell_mounts(Services& services, const std::vector<ChangeSet>& changes,
+                 const std::shared_ptr<void>& held) {
   std::vector<std::future<void>> told;
   for (const ChangeSet& change : changes) {
     auto done = std::make_shared<std::promise<void>>();
     told.push_back(done->get_future());
-    deliver_then(services, change, [done](bool) { done->set_value(); });
+    deliver_then(services, change, [done](bool) { done->set_value(); }, held);
   }
   for (std::future<void>& one : told) one.get();
 }

@@ -59,8 +59,9 @@ class Change {
   std::future<std::pair<Result<T>, ChangeSet>> future_;
 };
 
-// Returns when the mounts know, or after kDeliveryWaitMs.
-void tell_mounts(Services& services, const std::vector<ChangeSet>& changes);
+// Returns when the mounts know, or after kDeliveryWaitMs. `held` lives until they know.
+void tell_mounts(Services& services, const std::vector<ChangeSet>& changes,
+                 const std::shared_ptr<void>& held = nullptr);
 // Those that nobody waited for.
 void tell_late_changes(Services& services);
 

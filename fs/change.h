@@ -37,6 +37,19 @@ inline Completion<void> answered(Request& request) {
   return answered<void>(request, [](Request& done) { done.ok(); });
 }
 
+// Takes the request over. `go` is called with it when this mount may write the file, at once unless
+// it grows by the socket; the file counts as open then (Growing::close).
+template <class F>
+void as_writer(Request& request, Ino ino, F go) {
+  Served& served = request.served();
+  served.shared.growing.open(
+      served.id, ino,
+      [request = std::move(request), go = std::move(go)](const Result<void>& ready) mutable {
+        if (!ready) return request.error(ready.error());
+        go(request);
+      });
+}
+
 // What changes come with, but for syncs: they are durable later.
 inline ChangeOptions ordered(const Served& served) {
   return {.durability = Durability::ordered, .origin = served.id};

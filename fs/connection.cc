@@ -180,6 +180,15 @@ bool Connection::drop_pages(uint64_t nodeid, uint64_t offset, uint64_t length) {
                                           static_cast<off_t>(bytes)) == 0;
 }
 
+bool Connection::keep_byte(uint64_t nodeid, uint64_t offset, char byte) {
+  fuse_bufvec bytes = {};
+  bytes.count = 1;
+  bytes.buf[0].size = 1;
+  bytes.buf[0].mem = &byte;
+  return fuse_lowlevel_notify_store(session_, nodeid, static_cast<off_t>(offset), &bytes,
+                                    FUSE_BUF_NO_SPLICE) == 0;
+}
+
 void Connection::wait_for_lookups(uint64_t parent) {
   // The kernel takes the folder's lock to look for the entry, and lookups hold it. No entry has
   // this name, so nothing is dropped.

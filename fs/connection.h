@@ -34,12 +34,15 @@ class Connection final : public Channel, public std::enable_shared_from_this<Con
   Outcome serve_one(ReceiveBuffer& buffer) override;
   void died() override;
 
-  // What the kernel is to drop. Any thread but one that serves requests: each may wait for a lock
-  // that the kernel holds while it waits for an answer. False: it had nothing of it, or is gone.
+  // What the kernel is to drop or to know. Any thread but one that serves requests: each may wait
+  // for a lock that the kernel holds while it waits for an answer. False: it had nothing of it, or
+  // is gone.
   bool drop_entry(uint64_t parent, const std::string& name);
   bool drop_removed(uint64_t parent, uint64_t child, const std::string& name);
   bool drop_attributes(uint64_t nodeid);
   bool drop_pages(uint64_t nodeid, uint64_t offset, uint64_t length);  // length 0: to the end
+  // The kernel's pages are to have this byte; a file that it believes to be shorter ends after it.
+  bool keep_byte(uint64_t nodeid, uint64_t offset, char byte);
   // Returns when every lookup and listing in `parent` that was under way has arrived in the caches.
   void wait_for_lookups(uint64_t parent);
 

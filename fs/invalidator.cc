@@ -88,6 +88,7 @@ void Invalidator::tell(const Pending& pending) {
     if (!prepare(nodeid)) continue;
     const auto& [first, last] = range;
     connection_.drop_pages(nodeid, first, last == 0 ? 0 : last - first);
+    if (connection_.served().shared.growing.grows(ino)) tell_end(nodeid);
     attributes.erase(nodeid);  // gone with the pages
   }
   for (const uint64_t nodeid : attributes) {
@@ -107,6 +108,19 @@ void Invalidator::tell_dentries(const Pending& pending, std::set<uint64_t>& pass
     }
     passed.insert(parent);
   }
+}
+
+// A kernel that has no attributes of a file asks for them, but not before it appends: it must be
+// told. No mount writes the file meanwhile.
+void Invalidator::tell_end(uint64_t nodeid) {
+  const View& view = connection_.served().view;
+  const auto node = view.getattr(nodeid);
+  if (!node || node->attr.size == 0) return;
+  const uint64_t last = node->attr.size - 1;
+  char byte = '\0';
+  const auto read = view.read(nodeid, last, {&byte, 1});
+  connection_.keep_byte(nodeid, last, byte);
+  if (!read || *read != 1) connection_.drop_pages(nodeid, last, 1);
 }
 
 // Dropping a folder's entry drops all below it that is not in use, absent names included.

@@ -60,6 +60,7 @@ class Invalidator {
   void tell(const Pending& pending);
   void tell_dentries(const Pending& pending, std::set<uint64_t>& passed);
   void tell_everything();
+  void tell_end(uint64_t nodeid);
   bool known(uint64_t nodeid) const;
 
   Connection& connection_;

@@ -280,7 +280,10 @@ Result<void> MountTable::Impl::unmount_all(std::chrono::milliseconds patience) {
   // A notice may wait for an answer: the loops go on until the last is out.
   for (const auto& mount : all) mount->invalidator->stop();
   pool->stop();
-  for (const auto& mount : all) mount->folder.abandon();
+  for (const auto& mount : all) {
+    shared.growing.forget(mount->info.id);
+    mount->folder.abandon();
+  }
   const std::lock_guard lock(mutex);
   by_id.clear();
   return outcome;
@@ -311,7 +314,7 @@ void MountTable::deliver(const ChangeSet& changes, std::move_only_function<void(
 }
 
 Result<std::shared_ptr<void>> MountTable::begin_growth(Ino ino) {
-  return impl_->shared.growing.begin(ino, Growing::Clock::now());
+  return impl_->shared.growing.begin(ino);
 }
 
 std::vector<MountInfo> MountTable::list() const {

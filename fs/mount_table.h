@@ -61,9 +61,9 @@ class MountTable {
   // on a thread of this table. Mounts that hang are not waited for longer than the kernel takes.
   void deliver(const ChangeSet& changes, std::move_only_function<void()> delivered);
 
-  // A file is about to grow other than through a mount; it has when what is answered goes. No mount
-  // opens it for writing meanwhile, nor before its kernel has heard of the new end. busy: one has
-  // it open for writing.
+  // A file is about to grow other than through a mount, until what is answered goes. Who wants to
+  // open it for writing meanwhile waits, so hold it until the change was delivered: that tells each
+  // kernel the new end. busy: a mount has it open for writing.
   Result<std::shared_ptr<void>> begin_growth(Ino ino);
 
   std::vector<MountInfo> list() const;

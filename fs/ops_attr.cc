@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fs/change.h"
 #include "fs/ops.h"
@@ -48,6 +50,16 @@ std::optional<TimeValue> time_to_set(int to_set, int flag, int now_flag, const t
   return std::nullopt;
 }
 
+// `held` lives until the kernel has its answer.
+void change_attributes(Request& request, const SetAttrPlan& plan, std::shared_ptr<void> held) {
+  Served& served = request.served();
+  served.shared.store.setattr(
+      plan, ordered(served),
+      answered<Attr>(request, [held = std::move(held)](Request& done, const Attr& now) {
+        done.attr(done.served().view.shown(now));
+      }));
+}
+
 }  // namespace
 
 void setattr(Request& request, fuse_ino_t node, struct stat* attr, int to_set, fuse_file_info*) {
@@ -62,10 +74,12 @@ void setattr(Request& request, fuse_ino_t node, struct stat* attr, int to_set, f
   if ((to_set & FUSE_SET_ATTR_SIZE) != 0) plan.size = static_cast<uint64_t>(attr->st_size);
   plan.atime = time_to_set(to_set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, attr->st_atim);
   plan.mtime = time_to_set(to_set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, attr->st_mtim);
-  served.shared.store.setattr(plan, ordered(served),
-                              answered<Attr>(request, [](Request& done, const Attr& now) {
-                                done.attr(done.served().view.shown(now));
-                              }));
+  if (!plan.size) return change_attributes(request, plan, nullptr);
+  as_writer(request, *ino, [plan](Request& ready) {
+    Served& by = ready.served();
+    const auto close = [&by, ino = plan.ino](void*) { by.shared.growing.close(by.id, ino); };
+    change_attributes(ready, plan, std::shared_ptr<void>(nullptr, close));
+  });
 }
 
 // Only asked where the kernel does not check modes itself.

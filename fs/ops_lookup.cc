@@ -27,7 +27,7 @@ void forget_multi(Request& request, size_t count, fuse_forget_data* forgets) {
 }
 
 void getattr(Request& request, fuse_ino_t node, fuse_file_info*) {
-  const auto found = request.served().getattr(node);
+  const auto found = request.served().view.getattr(node);
   if (!found) return request.error(found.error());
   request.attr(*found);
 }

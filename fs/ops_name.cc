@@ -75,9 +75,13 @@ void create(Request& request, fuse_ino_t parent, const char* name, mode_t mode,
          Served& served = done.served();
          const bool writes = (opened.flags & O_ACCMODE) != O_RDONLY;
          if (!writes) return done.create(node, opened);
-         // Nobody else knows a node that is new: it has not grown.
+         // The socket may have found the new file, and append to it. The kernel cannot wait here:
+         // it holds the folder. It is sent to look once more, and to open what is there then.
          const Ino ino = served.view.ino_of(node.nodeid);
-         static_cast<void>(served.shared.growing.open(served.id, ino, Growing::Clock::now()));
+         if (!served.shared.growing.open_now(served.id, ino)) {
+           done.error(ESTALE);
+           return false;
+         }
          const bool taken = done.create(node, opened);
          if (!taken) served.shared.growing.close(served.id, ino);
          return taken;

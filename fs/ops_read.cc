@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "fs/change.h"
 #include "fs/ops.h"
 
 namespace ebla::fs::ops {
@@ -38,11 +39,10 @@ void open(Request& request, fuse_ino_t node, fuse_file_info* info) {
   Served& served = request.served();
   const auto ino = served.view.may_write(node);
   if (!ino) return request.error(ino.error());
-  // The kernel looks the node up again and comes back.
-  if (!served.shared.growing.open(served.id, *ino, Growing::Clock::now())) {
-    return request.error(ESTALE);
-  }
-  if (!request.open(*info)) served.shared.growing.close(served.id, *ino);
+  as_writer(request, *ino, [info = *info, ino = *ino](Request& ready) {
+    Served& by = ready.served();
+    if (!ready.open(info)) by.shared.growing.close(by.id, ino);
+  });
 }
 
 void read(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_file_info*) {

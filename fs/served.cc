@@ -9,26 +9,15 @@ Served::Served(Shared& shared_part, MountId mount_id, View the_view)
 
 Result<Node> Served::lookup(uint64_t parent, std::string_view name) {
   const uint64_t epoch = shared.epoch.load();
-  const uint64_t before = shared.growing.before_read();
   auto node = view.lookup(parent, name);
   if (!node) return node;
   give(node->nodeid, parent, name);
-  if (shared.epoch.load() == epoch) {
-    shared.growing.shown(id, view.ino_of(node->nodeid), before);
-    return node;
-  }
+  if (shared.epoch.load() == epoch) return node;
   // Something changed meanwhile, and its telling may not have found this node registered. What is
   // read from here on is told.
-  auto fresh = getattr(node->nodeid);
+  auto fresh = view.getattr(node->nodeid);
   if (!fresh) release(node->nodeid, 1);
   return fresh;
-}
-
-Result<Node> Served::getattr(uint64_t nodeid) {
-  const uint64_t before = shared.growing.before_read();
-  auto node = view.getattr(nodeid);
-  if (node) shared.growing.shown(id, view.ino_of(nodeid), before);
-  return node;
 }
 
 void Served::give(uint64_t nodeid, uint64_t parent, std::string_view name) {
@@ -56,7 +45,6 @@ void Served::release_all() {
 }
 
 void Served::released(Ino ino) {
-  if (!shared.held(ino)) shared.growing.released(ino);
   shared.orphanage.released(ino);
 }
 

@@ -38,8 +38,6 @@ class Served {
   // The kernel gave back, or never got, `count` entries.
   void release(uint64_t nodeid, uint64_t count);
   void release_all();
-  // Attributes of a node, for the kernel: what it believes of a file's end from here on.
-  Result<Node> getattr(uint64_t nodeid);
   // Names at the root that the kernel has been given since the last call of this.
   std::set<std::string> names_at_root();
   void given_at_root(std::string_view name);

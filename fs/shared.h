@@ -75,16 +75,12 @@ class Gauge {
 
 struct Shared {
   Shared(Store& the_store, VirtualTree tree, std::function<bool(Ino)> is_held)
-      : store(the_store),
-        virtual_tree(std::move(tree)),
-        held(std::move(is_held)),
-        orphanage(the_store, held) {}
+      : store(the_store), virtual_tree(std::move(tree)), orphanage(the_store, std::move(is_held)) {}
 
   Store& store;
   VirtualTree virtual_tree;
   Counters counters;
   Growing growing;
-  std::function<bool(Ino)> held;  // whether any mount's kernel knows the node
   Orphanage orphanage;
   Gauge sessions;  // each lives until its last request is answered
   // Grows before a change is told to any mount. Whoever gives nodes to a kernel compares it before

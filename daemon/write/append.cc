@@ -38,11 +38,11 @@ Error replaced(const Target& target) {
 // One piece at the end of the node, if it still is what `if_etag` says. The lock keeps other
 // appends of the socket away; those of mounts are kept away by the growth.
 Result<WriteOutcome> write_piece(const MethodCall& call, const Target& target,
-                                 const PutOptions& options, std::string_view bytes,
-                                 std::vector<ChangeSet>& changes) {
+                                 const PutOptions& options, std::string_view bytes) {
   Services& services = call.services();
   Change<WriteOutcome> change;
-  const std::scoped_lock lock(services.append_mutex);
+  std::vector<ChangeSet> changes;
+  std::unique_lock lock(services.append_mutex);
   const auto growth = services.mounts.begin_growth(target.node->ino);
   if (!growth) {
     return fail(growth.error().code,
@@ -57,7 +57,10 @@ Result<WriteOutcome> write_piece(const MethodCall& call, const Target& target,
   }
   services.store.write({.ino = now->ino, .append = true, .drop_privileges = call.uid() != 0}, bytes,
                        durable_change(), change.completion(services));
-  return change.wait(changes);
+  auto written = change.wait(changes);
+  lock.unlock();
+  tell_mounts(services, changes, *growth);
+  return written;
 }
 
 // All that was written is on disk, in a file that still has a name.
@@ -74,19 +77,16 @@ Result<Attr> finish(const MethodCall& call, const Target& target) {
 
 Result<PutOutcome> append_to(const MethodCall& call, const Target& target, PutOptions options,
                              std::string_view first, ContentSource& source) {
-  Services& services = call.services();
   PutOutcome outcome;
   uint64_t appended = 0;
   std::string next;
   for (std::string_view piece = first;;) {
-    std::vector<ChangeSet> changes;
-    auto written = write_piece(call, target, options, piece, changes);
+    auto written = write_piece(call, target, options, piece);
     for (int waits = 0; waits < kBusyPauses && !call.cancelled(); ++waits) {
       if (written || written.error().code != Code::busy) break;
       pause(call.services());
-      written = write_piece(call, target, options, piece, changes);
+      written = write_piece(call, target, options, piece);
     }
-    tell_mounts(services, changes);
     if (!written) return std::unexpected(with_progress(std::move(written.error()), appended));
     if (!outcome.offset) outcome.offset = written->offset;
     appended += written->count;

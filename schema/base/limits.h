@@ -144,6 +144,7 @@ inline constexpr uint64_t kToolTokens = 500;  // definitions of all tools togeth
 
 // Waits.
 inline constexpr int kDeliveryWaitMs = 1'000;  // a control write for the kernel's caches
+inline constexpr int kGrowthWaitMs = 5'000;    // to open a file while it grows by the socket
 inline constexpr int kRequestDeadlineMs = 120'000;
 inline constexpr int kStoreWaitMs = 10'000;     // a prepare for a store that says nothing
 inline constexpr int kStoreRetryMs = 150;       // between two questions whether it is well again
