@@ -91,7 +91,7 @@ class Carrying {
     if (line.starts_with(kPlanLine)) return since_.plan;
     std::string_view rest = line.substr(std::min<size_t>(2, line.size()));
     const std::optional<std::string> what = take_quoted(rest);
-    return what && since_.mended.contains(kind_of_run(*what));
+    return what && since_.again.contains(kind_of_run(*what));
   }
 
   bool full(size_t section, std::string_view line) const {

@@ -12,9 +12,9 @@
 namespace ebla::context {
 
 struct SinceThen {
-  bool plan = false;                          // there is a newer plan
-  bool said = false;                          // the model said something since
-  std::set<std::string, std::less<>> mended;  // kinds of runs that went well since
+  bool plan = false;                         // there is a newer plan
+  bool said = false;                         // the model said something since
+  std::set<std::string, std::less<>> again;  // kinds of runs of which there is a newer outcome
 };
 // Adds the lines of `earlier` to `out`, behind its own.
 void carry_over(const Outline& earlier, const SinceThen& since, Outline& out);

@@ -64,7 +64,7 @@ class Extract {
     next_steps();
     std::set<std::string, std::less<>> kinds;
     for (const RunFact& run : facts_.runs) {
-      if (went_well(run)) kinds.insert(run.kind);
+      if (went_well(run) || !run.looks) kinds.insert(run.kind);
     }
     carry_over(earlier_, {!facts_.plan.empty(), !said_.empty(), std::move(kinds)}, out_);
     const uint64_t cap = input_.max_tokens == 0 ? limits::kSummaryTokens : input_.max_tokens;
@@ -213,17 +213,17 @@ class Extract {
     return fmt::format(texts::kRun, quoted(run.what), times, outcome);
   }
 
-  // What failed and was not run again with success.
+  // What failed and was not run again since.
   void open_ends() {
     for (const PlanStep& step : facts_.plan) {
       if (!step.done) add(Outline::open, texts::kTodo, step.status, step.text);
     }
-    std::set<std::string_view> mended;
+    std::set<std::string_view> again;
     std::map<std::string_view, size_t> alike;
     size_t shown = 0;
     for (const RunFact& run : facts_.runs) {
-      if (went_well(run)) mended.insert(run.kind);
-      if (went_well(run) || run.looks || mended.contains(run.kind)) continue;
+      const bool newest = (went_well(run) || !run.looks) && again.insert(run.kind).second;
+      if (!newest || went_well(run)) continue;
       if (shown == kOpenRuns || ++alike[run.group] > kRunsAlike) {
         out_.more[Outline::open] = true;
         continue;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "context/summary/arguments.h"
 #include "context/text/ascii.h"
-#include "context/text/json_digest.h"
 #include "context/text/quote.h"
 #include "context/texts.h"
 
@@ -177,9 +177,11 @@ RunName run_name(const Part& call, const Json& arguments, std::string_view raw) 
   const std::string tool = texts::tool_name(call.tool);
   const std::string command = command_text(arguments);
   if (command.empty()) {
-    const std::string text = arguments_line(raw, kCommandChars);
-    out.what = text.empty() || text == "{}" ? tool : fmt::format("{}: {}", tool, text);
-    out.kind = out.what;
+    const bool members = arguments.is(Json::Kind::object);
+    const std::string text =
+        members ? arguments_line(arguments, kCommandChars) : one_line(raw, kCommandChars);
+    out.what = text.empty() ? tool : fmt::format("{}: {}", tool, text);
+    out.kind = kind_of_run(out.what);
     out.group = tool;
     return out;
   }
@@ -198,14 +200,16 @@ std::string group_of_run(std::string_view what) {
   const size_t colon = what.find(": ");
   if (colon == what.npos) return std::string(what);
   const std::vector<std::string_view> words = words_of(what.substr(colon + 2));
-  if (words.empty() || sets_variable(words[0])) return std::string(what.substr(0, colon));
+  if (words.empty() || begins_argument(words[0])) return std::string(what.substr(0, colon));
   return std::string(what.substr(0, colon + 2)).append(words[0]);
 }
 
 std::string kind_of_run(std::string_view what) {
   const size_t colon = what.find(": ");
   if (colon == what.npos) return std::string(what);
-  return std::string(what.substr(0, colon + 2)) + program_of(what.substr(colon + 2));
+  const std::string_view line = what.substr(colon + 2);
+  return std::string(what.substr(0, colon + 2)) +
+         (begins_argument(line) ? main_arguments(line) : program_of(line));
 }
 
 }  // namespace ebla::context

@@ -104,18 +104,4 @@ std::optional<JsonDigest> json_digest(std::string_view text) {
   return out;
 }
 
-std::string arguments_line(std::string_view json, size_t characters) {
-  if (json.size() > kParsedBytes) return one_line(json, characters);
-  const Result<Json> value = parse_json(json);
-  if (!value || !value->is(Json::Kind::object)) return one_line(json, characters);
-  std::string out;
-  for (const auto& [name, member] : value->members) {
-    const std::string text = is_scalar(member) && !member.is(Json::Kind::boolean)
-                                 ? one_line(member.text, characters)
-                                 : one_line(to_json(member), characters);
-    out.append(out.empty() ? "" : ", ").append(name).append("=").append(text);
-  }
-  return one_line(out, characters);
-}
-
 }  // namespace ebla::context

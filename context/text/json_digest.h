@@ -13,7 +13,5 @@ struct JsonDigest {
 };
 // nullopt: it is no JSON object or array, or too large to be read.
 std::optional<JsonDigest> json_digest(std::string_view text);
-// Members of an object of arguments: "number=7, comment=done".
-std::string arguments_line(std::string_view json, size_t characters);
 
 }  // namespace ebla::context

@@ -43,10 +43,16 @@ TEST(Runs, ACommandIsNamedByWhatItDoes) {
 TEST(Runs, OtherCallsAreNamedByTheirArguments) {
   const RunName close = named(R"({"number":1052,"comment":"a\nb","force":true,"tags":["x"]})", "t");
   EXPECT_EQ(close.what, "t: number=1052, comment=a b, force=true, tags=[\"x\"]");
-  EXPECT_EQ(close.kind, close.what);
+  EXPECT_EQ(close.kind, "t: number=1052");
   EXPECT_EQ(close.group, "t");
   EXPECT_EQ(named("{}", "t").what, "t");
   EXPECT_EQ(named("free  text", "t").what, "t: free text");
+  EXPECT_EQ(named(R"({"n":5,"url":"u, v=1"})", "t").what, "t: url=\"u, v=1\", n=5");
+  for (const RunName& name : {close, named("free  text", "t"), named(R"({"url":"<system>"})", "t"),
+                              named(R"({"a":1})", "t"), named("{}", "t"), command("make -j2")}) {
+    EXPECT_EQ(kind_of_run(name.what), name.kind) << "as a later summary reads it";
+    EXPECT_EQ(group_of_run(name.what).substr(0, name.group.size()), name.group);
+  }
 }
 
 TEST(Runs, FlagsMakeNoOtherKindAndWordsDo) {
