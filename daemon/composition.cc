@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <future>
 #include <random>
 #include <utility>
@@ -30,6 +31,12 @@ Result<void> sync_store(Store& store) {
     return fail(Code::timeout, "the disk takes too long: what was acknowledged is on it");
   }
   return synced.get();
+}
+
+// The way of a stop that is asked for from outside: the calls under way are answered.
+void end_process() {
+  log::info("nothing is mounted any more");
+  ::kill(getpid(), SIGTERM);
 }
 
 std::function<uint64_t()> random_seeds() {
@@ -61,6 +68,7 @@ Result<void> Daemon::open() {
   open.uid = geteuid();
   open.gid = getegid();
   open.clock = &clock_;
+  open.note = options_.socket;
   open.warn = [this](const std::string& line) { options_.warnings.push_back(line); };
   auto store = sqlite::open_store(open);
   if (!store) return std::unexpected(store.error());
@@ -72,6 +80,8 @@ Result<void> Daemon::open() {
   mount_options.socket_path = options_.socket;
   mount_options.version = kVersion;
   mount_options.forbidden = {options_.store, options_.socket};
+  mount_options.allow_other = options_.allow_other;
+  if (options_.until_unmounted) mount_options.on_last_gone = end_process;
   auto mounts = fs::MountTable::create(*store_, std::move(mount_options));
   if (!mounts) return std::unexpected(mounts.error());
   mounts_ = *std::move(mounts);

@@ -18,16 +18,19 @@ uint64_t status_bytes(std::string_view status, std::string_view name) {
 
 }  // namespace
 
+void write_mount(JsonWriter& out, const fs::MountInfo& mount) {
+  out.begin_object()
+      .member("id", static_cast<uint64_t>(mount.id))
+      .member("subtree", mount.spec.subtree)
+      .member("directory", mount.spec.directory)
+      .member("alive", mount.alive)
+      .member("writable", mount.writable)
+      .end_object();
+}
+
 void write_mounts(JsonWriter& out, const MountView& mounts) {
   out.begin_array();
-  for (const fs::MountInfo& mount : mounts.list()) {
-    out.begin_object()
-        .member("id", static_cast<uint64_t>(mount.id))
-        .member("subtree", mount.spec.subtree)
-        .member("directory", mount.spec.directory)
-        .member("alive", mount.alive)
-        .end_object();
-  }
+  for (const fs::MountInfo& mount : mounts.list()) write_mount(out, mount);
   out.end_array();
 }
 

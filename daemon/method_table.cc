@@ -31,6 +31,8 @@ constexpr std::array kEntries = {
     MethodEntry{"fs.rename", methods::fs_rename, true},
     MethodEntry{"fs.grep", methods::fs_grep, false},
     MethodEntry{"fs.glob", methods::fs_glob, false},
+    MethodEntry{"mount.add", methods::mount_add, true},
+    MethodEntry{"mount.remove", methods::mount_remove, true},
     MethodEntry{"tools.list", methods::tools_list, false},
     MethodEntry{"tools.call", methods::tools_call, false},
     MethodEntry{"stats", methods::stats, false},

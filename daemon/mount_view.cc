@@ -7,6 +7,8 @@ namespace ebla::daemon {
 MountView view_of(fs::MountTable& table) {
   return {
       .list = [&table] { return table.list(); },
+      .add = [&table](const fs::MountSpec& spec) { return table.mount(spec); },
+      .remove = [&table](const std::string& directory) { return table.unmount(directory); },
       .find_for = [&table](std::string_view path) { return table.find_for(path); },
       .tree_path_of = [&table](std::string_view path) { return table.tree_path_of(path); },
       .request_counts = [&table] { return table.request_counts(); },
@@ -21,6 +23,12 @@ MountView view_of(fs::MountTable& table) {
 MountView no_mounts() {
   return {
       .list = [] { return std::vector<fs::MountInfo>(); },
+      .add = [](const fs::MountSpec&) -> Result<fs::MountInfo> {
+        return fail(Code::mount_failed, "there are no mounts here");
+      },
+      .remove = [](const std::string&) -> Result<fs::MountInfo> {
+        return fail(Code::file_not_found, "there are no mounts here");
+      },
       .find_for = [](std::string_view) { return fs::MountInfo(); },
       .tree_path_of = [](std::string_view) { return std::string(); },
       .request_counts = [] { return std::map<std::string, uint64_t>(); },

@@ -16,6 +16,8 @@ namespace ebla::daemon {
 
 struct MountView {
   std::function<std::vector<fs::MountInfo>()> list;
+  std::function<Result<fs::MountInfo>(const fs::MountSpec&)> add;
+  std::function<Result<fs::MountInfo>(const std::string& directory)> remove;
   // The mount that shows a path of the tree; id 0 for none.
   std::function<fs::MountInfo(std::string_view tree_path)> find_for;
   // Path in the tree of a host path on a mount; empty for none.

@@ -112,6 +112,8 @@ Result<void> apply(Options& options, std::string_view name, const Said& said) {
   if (name == "mount") return apply_mounts(options, said);
   if (name == "no-mount") return put(yes_or_no(said), options.no_mount);
   if (name == "ready-fd") return put(open_descriptor(said), options.ready_fd);
+  if (name == "allow-other") return put(yes_or_no(said), options.allow_other);
+  if (name == "until-unmounted") return put(yes_or_no(said), options.until_unmounted);
   if (name == "log-level") return apply_level(options, said);
   if (name == "allow-uid") return apply_uids(options, said);
   if (name == "allow-unsafe-filesystem") {

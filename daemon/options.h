@@ -39,6 +39,8 @@ struct Options {
   std::string socket;  // absolute and short enough
   std::vector<fs::MountSpec> mounts;
   bool no_mount = false;
+  bool allow_other = false;
+  bool until_unmounted = false;
   int ready_fd = -1;
   log::Level log_level = log::Level::info;
   std::vector<uid_t> allow_uids;

@@ -159,6 +159,7 @@ void Connection::died() {
   alive_.store(false);
   fuse_session_exit(session_);
   served_.release_all();
+  if (served_.shared.died) served_.shared.died(served_.id);
 }
 
 bool Connection::drop_entry(uint64_t parent, const std::string& name) {

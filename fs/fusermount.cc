@@ -138,8 +138,7 @@ std::string escape_option(const std::string& value) {
 
 }  // namespace
 
-Result<UniqueFd> fusermount_mount(const std::string& directory, const std::string& fsname,
-                                  bool allow_other) {
+Result<UniqueFd> fusermount_mount(const std::string& directory, const HostMountOptions& options) {
   const std::string helper = find_helper();
   if (helper.empty()) {
     return failed("fusermount3 is not installed: run 'apt install fuse3' as root");
@@ -150,10 +149,12 @@ Result<UniqueFd> fusermount_mount(const std::string& directory, const std::strin
   }
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
-  const std::string options =
-      fmt::format("nosuid,nodev,noatime,default_permissions,subtype=ebla,fsname={}{}",
-                  escape_option(fsname), allow_other ? ",allow_other" : "");
-  const auto run = run_helper(helper, {"-o", options, "--", directory}, theirs.get());
+  std::string words = "nosuid,nodev,noatime,default_permissions,subtype=ebla,fsname=";
+  words += escape_option(options.fsname);
+  if (options.allow_other) words += ",allow_other";
+  if (options.read_only) words += ",ro";
+  if (options.no_exec) words += ",noexec";
+  const auto run = run_helper(helper, {"-o", words, "--", directory}, theirs.get());
   theirs.reset();
   if (!run) return std::unexpected(run.error());
   UniqueFd device = receive_descriptor(ours.get());

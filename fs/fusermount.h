@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "fs/host_mount.h"
 #include "schema/base/fd.h"
 #include "schema/base/result.h"
 
@@ -10,8 +11,7 @@ namespace ebla::fs {
 
 // The descriptor that the helper opened. mount_failed: absent, without its right, or what it said
 // itself, each with the command that mends it.
-Result<UniqueFd> fusermount_mount(const std::string& directory, const std::string& fsname,
-                                  bool allow_other);
+Result<UniqueFd> fusermount_mount(const std::string& directory, const HostMountOptions& options);
 // busy: not lazily, and somebody is inside.
 Result<void> fusermount_unmount(const std::string& directory, bool lazily);
 

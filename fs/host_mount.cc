@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -108,20 +109,21 @@ std::string no_right_to_mount() {
 
 }  // namespace
 
-Result<HostMount> mount_on_host(const std::string& directory, const std::string& fsname,
-                                bool allow_other) {
+Result<HostMount> mount_on_host(const std::string& directory, const HostMountOptions& options) {
   auto device = open_device();
   if (!device) return std::unexpected(std::move(device.error()));
   HostMount out;
-  const std::string options =
+  const std::string data =
       fmt::format("fd={},rootmode=40000,user_id={},group_id={},default_permissions{}",
-                  device->get(), geteuid(), getegid(), allow_other ? ",allow_other" : "");
-  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOATIME;
-  if (::mount(fsname.c_str(), directory.c_str(), std::string(kMountType).c_str(), kFlags,
-              options.c_str()) == 0) {
+                  device->get(), geteuid(), getegid(), options.allow_other ? ",allow_other" : "");
+  unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOATIME;
+  if (options.read_only) flags |= MS_RDONLY;
+  if (options.no_exec) flags |= MS_NOEXEC;
+  if (::mount(options.fsname.c_str(), directory.c_str(), std::string(kMountType).c_str(), flags,
+              data.c_str()) == 0) {
     out.device = std::move(*device);
   } else if (errno == EPERM) {
-    auto helped = fusermount_mount(directory, fsname, allow_other);
+    auto helped = fusermount_mount(directory, options);
     if (!helped) {
       const std::string reason = no_right_to_mount();
       return reason.empty() ? std::unexpected(std::move(helped.error())) : failed(reason);
@@ -193,6 +195,13 @@ Result<void> clear_stale_mounts(const std::string& directory) {
       fmt::format("dead mounts lie on top of each other at {}: run 'umount -l {}' as root "
                   "until none is left",
                   directory, directory));
+}
+
+bool is_mounted(const std::string& device_id) {
+  const auto entries = read_mountinfo();
+  return !entries || std::ranges::any_of(*entries, [&](const MountEntry& entry) {
+    return entry.device == device_id;
+  });
 }
 
 void detach_copies(const std::string& directory, const std::string& device_id) {

@@ -18,10 +18,16 @@ struct HostMount {
   bool by_helper = false;  // fusermount3 made it and must undo it
 };
 
+struct HostMountOptions {
+  std::string fsname;
+  bool allow_other = false;
+  bool read_only = false;
+  bool no_exec = false;
+};
+
 // `directory` is absolute and free of symbolic links. As root straight by mount(2), else, or where
 // that is not allowed, through fusermount3.
-Result<HostMount> mount_on_host(const std::string& directory, const std::string& fsname,
-                                bool allow_other);
+Result<HostMount> mount_on_host(const std::string& directory, const HostMountOptions& options);
 
 enum class Unmount { strict, detach };
 // Only what is on top of `directory` and has this device. busy: strict, and somebody is inside.
@@ -32,6 +38,9 @@ Result<void> unmount_from_host(const std::string& directory, const std::string& 
 // Detaches dead mounts of ours from `directory` and from every place that shows the same ones.
 // mount_failed: a living mount of Ebla is there, or a dead one of another program.
 Result<void> clear_stale_mounts(const std::string& directory);
+
+// Whether any place still shows this device.
+bool is_mounted(const std::string& device_id);
 
 // Paths that show a device, but for `directory`: bind mounts. Detached as far as rights go.
 void detach_copies(const std::string& directory, const std::string& device_id);

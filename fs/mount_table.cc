@@ -41,6 +41,7 @@ struct Mount {
   std::unique_ptr<Invalidator> invalidator;
 
   bool alive() const { return connection->alive(); }
+  bool writes() const { return alive() && info.writable; }
   MountInfo now() const {
     MountInfo out = info;
     out.alive = alive();
@@ -86,14 +87,19 @@ std::string resolve_mount_point(std::string path) {
 struct MountTable::Impl {
   Impl(Store& the_store, MountTableOptions the_options, std::unique_ptr<Pool> the_pool);
 
-  Result<MountId> mount(const MountSpec& spec);
+  Result<MountInfo> mount(const MountSpec& spec);
+  Result<MountInfo> make(const MountSpec& spec);
+  Result<MountInfo> unmount(const std::string& directory);
+  void let_go(const std::shared_ptr<Mount>& mount);
+  void look_at_dead(MountId id);
+  void end_with_last();
   Result<void> serve(const std::shared_ptr<Mount>& mount, HostMount host, View view);
   Result<void> check_place(const std::string& directory);
   void forget_dead(const std::string& directory);
   void deliver(const ChangeSet& changes, std::move_only_function<void()> delivered);
   Result<void> unmount_all(std::chrono::milliseconds patience);
   std::vector<std::shared_ptr<Mount>> mounts() const;
-  View::Access access_for(const std::string& subtree) const;
+  View::Access access_for(const MountSpec& spec) const;
   bool held(Ino ino) const;
 
   Store& store;
@@ -103,6 +109,7 @@ struct MountTable::Impl {
   std::unique_ptr<Pool> pool;
   std::mutex changing;  // one mount() or unmount_all() at a time
   bool ended = false;   // under `changing`
+  bool closed = false;  // the last mount has gone, and the table with it; under `changing`
   mutable std::shared_mutex mutex;
   MountId next_id = 1;
   std::map<MountId, std::shared_ptr<Mount>> by_id;
@@ -118,6 +125,7 @@ MountTable::Impl::Impl(Store& the_store, MountTableOptions the_options,
       pool(std::move(the_pool)) {
   for (const std::string& path : options.forbidden) forbidden.push_back(resolved_path(path));
   shared.publish = [this](const ChangeSet& changes) { deliver(changes, {}); };
+  shared.died = [this](MountId id) { runner.post([this, id] { look_at_dead(id); }); };
 }
 
 std::vector<std::shared_ptr<Mount>> MountTable::Impl::mounts() const {
@@ -156,22 +164,56 @@ Result<void> MountTable::Impl::check_place(const std::string& directory) {
   return {};
 }
 
-// A mount of this table that somebody else ended makes room for a new one.
+// What is not mounted any more. Under `changing`.
+void MountTable::Impl::let_go(const std::shared_ptr<Mount>& mount) {
+  {
+    const std::lock_guard lock(mutex);
+    by_id.erase(mount->info.id);
+  }
+  if (mount->invalidator) mount->invalidator->stop();
+  mount->folder.abandon();
+}
+
+// Somebody took it away with umount(8), or cut its connection. A cut one stays on its folder, where
+// it fails whoever enters: it is kept and shown as dead until somebody takes it away.
+void MountTable::Impl::look_at_dead(MountId id) {
+  const std::lock_guard one(changing);
+  if (ended) return;
+  for (const auto& mount : mounts()) {
+    if (mount->info.id != id || is_mounted(mount->device_id)) continue;
+    log::info("{} was unmounted", mount->folder.path());
+    let_go(mount);
+    end_with_last();
+  }
+}
+
+// Under `changing`, so that no mount comes up behind the decision.
+void MountTable::Impl::end_with_last() {
+  if (!options.on_last_gone || closed || !mounts().empty()) return;
+  closed = true;
+  options.on_last_gone();
+}
+
+// A dead mount of this table makes room for a new one.
 void MountTable::Impl::forget_dead(const std::string& directory) {
   for (const auto& mount : mounts()) {
     if (mount->alive() || mount->folder.path() != directory) continue;
     const auto gone =
         unmount_from_host(directory, mount->device_id, mount->by_helper, Unmount::detach);
     if (!gone) log::warning("unmount {}: {}", directory, gone.error().text);
-    mount->invalidator->stop();
-    const std::lock_guard lock(mutex);
-    by_id.erase(mount->info.id);
+    let_go(mount);
   }
 }
 
-Result<MountId> MountTable::Impl::mount(const MountSpec& spec) {
+Result<MountInfo> MountTable::Impl::mount(const MountSpec& spec) {
   const std::lock_guard one(changing);
-  if (ended) return fail(Code::unavailable, "the mounts have been ended");
+  if (ended || closed) return fail(Code::unavailable, "the mounts have been ended");
+  auto made = make(spec);
+  if (!made) end_with_last();
+  return made;
+}
+
+Result<MountInfo> MountTable::Impl::make(const MountSpec& spec) {
   const auto root = resolve(store, spec.subtree);
   if (!root) {
     return failed(fmt::format("mount {}={}: {}", spec.subtree, spec.directory, root.error().text));
@@ -191,33 +233,64 @@ Result<MountId> MountTable::Impl::mount(const MountSpec& spec) {
   }
   auto folder = MountFolder::prepare(directory);
   if (!folder) return std::unexpected(std::move(folder.error()));
-  auto host = mount_on_host(folder->path(), options.fsname, options.allow_other);
+  auto host = mount_on_host(folder->path(), {.fsname = options.fsname,
+                                             .allow_other = options.allow_other || spec.allow_other,
+                                             .read_only = spec.read_only,
+                                             .no_exec = spec.no_exec});
   if (!host) {
     folder->abandon();
     return std::unexpected(std::move(host.error()));
   }
-  auto mount = std::make_shared<Mount>(Mount{
-      {next_id++, spec, false}, std::move(*folder), host->device_id, host->by_helper, {}, {}});
-  View view(store, root->ino, shared.virtual_tree, owner_shown(), access_for(spec.subtree));
+  const View::Access access = access_for(spec);
+  const MountInfo info{next_id++, spec, false, access == View::Access::writes};
+  auto mount = std::make_shared<Mount>(
+      Mount{info, std::move(*folder), host->device_id, host->by_helper, {}, {}});
+  const View view(store, root->ino, shared.virtual_tree, owner_shown(), access);
   auto served = serve(mount, std::move(*host), view);
-  if (served) return mount->info.id;
+  if (served) return mount->now();
   const auto gone =
       unmount_from_host(mount->folder.path(), mount->device_id, mount->by_helper, Unmount::detach);
-  if (gone) mount->folder.abandon();
-  if (mount->invalidator) mount->invalidator->stop();
-  const std::lock_guard lock(mutex);
-  by_id.erase(mount->info.id);
+  if (!gone) log::warning("unmount {}: {}", mount->folder.path(), gone.error().text);
+  let_go(mount);
   return std::unexpected(std::move(served.error()));
+}
+
+Result<MountInfo> MountTable::Impl::unmount(const std::string& directory) {
+  const std::lock_guard one(changing);
+  if (ended || closed) return fail(Code::unavailable, "the mounts have been ended");
+  const std::string cleaned = clean_path(directory);
+  const std::string resolved = resolve_mount_point(cleaned);
+  const auto all = mounts();
+  const auto found = std::ranges::find_if(all, [&](const auto& mount) {
+    return mount->folder.path() == cleaned || mount->folder.path() == resolved;
+  });
+  if (found == all.end()) {
+    return fail(Code::file_not_found,
+                fmt::format("nothing of this daemon is mounted at {}", directory));
+  }
+  const auto& mount = *found;
+  const Unmount how = mount->alive() ? Unmount::strict : Unmount::detach;
+  auto gone = unmount_from_host(mount->folder.path(), mount->device_id, mount->by_helper, how);
+  if (!gone && gone.error().code == Code::busy) {
+    return fail(Code::busy, fmt::format("{0} is in use: 'fuser -vm {0}' shows by whom; end that, "
+                                        "or take it off its path at once with 'umount -l {0}'",
+                                        mount->folder.path()));
+  }
+  if (!gone) return std::unexpected(std::move(gone.error()));
+  const MountInfo info = mount->info;
+  let_go(mount);
+  end_with_last();
+  return info;
 }
 
 // A node is written through one mount alone: two kernels that cache the same file would each
 // overwrite what the other has not heard of yet.
-View::Access MountTable::Impl::access_for(const std::string& subtree) const {
-  const bool shared_with_another = std::ranges::any_of(mounts(), [&](const auto& mount) {
+View::Access MountTable::Impl::access_for(const MountSpec& spec) const {
+  const bool written_by_another = std::ranges::any_of(mounts(), [&](const auto& mount) {
     const std::string& other = mount->info.spec.subtree;
-    return mount->alive() && (lies_in(subtree, other) || lies_in(other, subtree));
+    return mount->writes() && (lies_in(spec.subtree, other) || lies_in(other, spec.subtree));
   });
-  return shared_with_another ? View::Access::reads : View::Access::writes;
+  return spec.read_only || written_by_another ? View::Access::reads : View::Access::writes;
 }
 
 Result<void> MountTable::Impl::serve(const std::shared_ptr<Mount>& mount, HostMount host,
@@ -305,8 +378,12 @@ Result<std::unique_ptr<MountTable>> MountTable::create(Store& store, MountTableO
   return std::unique_ptr<MountTable>(new MountTable(std::move(impl)));
 }
 
-Result<MountId> MountTable::mount(const MountSpec& spec) {
+Result<MountInfo> MountTable::mount(const MountSpec& spec) {
   return impl_->mount(spec);
+}
+
+Result<MountInfo> MountTable::unmount(const std::string& directory) {
+  return impl_->unmount(directory);
 }
 
 void MountTable::deliver(const ChangeSet& changes, std::move_only_function<void()> delivered) {

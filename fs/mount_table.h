@@ -23,6 +23,9 @@ namespace ebla::fs {
 struct MountSpec {
   std::string subtree = "/";  // path in the tree
   std::string directory;      // absolute
+  bool read_only = false;     // as mount(8)'s ro: the kernel refuses every change
+  bool no_exec = false;
+  bool allow_other = false;  // other users may enter, too; modes and owners hold for them
 };
 // "DIR" or "SUBTREE=DIR"; a DIR that holds '=' is written with its subtree. Relative DIRs are made
 // absolute against the working directory.
@@ -34,14 +37,19 @@ struct MountTableOptions {
   std::string socket_path;  // target of /.ebla/socket
   std::string version;      // content of /.ebla/version
   std::vector<std::string>
-      forbidden;  // host paths that no mount may cover or lie in: store, socket, log
-  bool allow_other = false;
+      forbidden;             // host paths that no mount may cover or lie in: store, socket, log
+  bool allow_other = false;  // for all mounts, whatever their specs say
+  // When set: the table ends with its mounts. As soon as none is left, because it was unmounted or
+  // because the only one could not be made, no more are made and this is called, once, from any
+  // thread.
+  std::function<void()> on_last_gone;
 };
 
 struct MountInfo {
   MountId id = 0;
   MountSpec spec;
-  bool alive = false;  // its session loop runs
+  bool alive = false;     // its session loop runs
+  bool writable = false;  // the one mount through which its subtree is changed
 };
 
 class MountTable {
@@ -55,7 +63,11 @@ class MountTable {
   // parent folder missing, not a folder, not empty, overlap. A folder that is missing is made, and
   // removed at the unmount. An own stale mount there is detached first.
   // When it returns the first readdir has been answered.
-  Result<MountId> mount(const MountSpec& spec);
+  Result<MountInfo> mount(const MountSpec& spec);
+
+  // Takes one mount away that nobody uses: busy else. file_not_found: none of ours is there. One
+  // that umount(8) took away is forgotten by itself.
+  Result<MountInfo> unmount(const std::string& directory);
 
   // Tells every mount but the set's origin; `delivered` runs once, when the kernel has been told,
   // on a thread of this table. Mounts that hang are not waited for longer than the kernel takes.

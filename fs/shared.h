@@ -89,6 +89,8 @@ struct Shared {
   std::atomic<uint64_t> epoch{0};
   // Tells the other mounts what a request of one mount has changed.
   std::function<void(const ChangeSet&)> publish;
+  // A mount's connection has ended. On a FUSE thread, which must not wait.
+  std::function<void(MountId)> died;
 };
 
 }  // namespace ebla::fs

@@ -113,6 +113,14 @@ constexpr std::array kFsGlob = {
     Param{"session", Type::session, false}, Param{"after", Type::string, false},
     Param{"limit", Type::integer, false},
 };
+constexpr std::array kMountAdd = {
+    Param{"directory", Type::string, true},     Param{"subtree", Type::string, false},
+    Param{"read_only", Type::boolean, false},   Param{"no_exec", Type::boolean, false},
+    Param{"allow_other", Type::boolean, false},
+};
+constexpr std::array kMountRemove = {
+    Param{"directory", Type::string, true},
+};
 constexpr std::array kToolsList = {
     Param{"session", Type::session, false},
     Param{"format", Type::string, true},
@@ -144,6 +152,8 @@ constexpr std::array kMethods = {
     Method{"fs.rename", kFsRename, Order::session},
     Method{"fs.grep", kFsGrep, Order::free},
     Method{"fs.glob", kFsGlob, Order::free},
+    Method{"mount.add", kMountAdd, Order::free},
+    Method{"mount.remove", kMountRemove, Order::free},
     Method{"tools.list", kToolsList, Order::free},
     Method{"tools.call", kToolsCall, Order::free},
     Method{"stats", {}, Order::free},

@@ -75,6 +75,12 @@ constexpr std::array kMvOptions = {
     Option{"replace", "", "take the place of what has the new name"},
 };
 
+constexpr std::array kMountOptions = {
+    Option{"read-only", "", "let nobody change anything there"},
+    Option{"no-exec", "", "let nobody run programs from there"},
+    Option{"allow-other", "", "let other users in, as far as modes and owners allow"},
+};
+
 constexpr std::array kSessionsOptions = {
     Option{"project", "PATH", "only those of this project"},
     Option{"close", "KEY", "mark this one as closed; its files stay readable"},
@@ -156,6 +162,19 @@ constexpr std::array kVerbs = {
          0,
          Passing::none,
          run_ping},
+    Verb{"mount", "[SUBTREE=]DIR", "show the tree at one more folder",
+         "Has the daemon that runs show the tree, or the part of it below SUBTREE, at DIR, until "
+         "it is\n"
+         "unmounted or the daemon ends.",
+         kMountOptions, 1, Passing::none, run_mount},
+    Verb{"unmount",
+         "DIR",
+         "take a mount of the daemon away",
+         "Has the daemon that runs take its mount away from DIR, if nobody uses it.",
+         {},
+         1,
+         Passing::none,
+         run_unmount},
     Verb{"sessions", "", "list the sessions, or close one",
          "Lists the sessions with id, time, parent, folder, key and label; --close marks one as\n"
          "closed.",

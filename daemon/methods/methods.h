@@ -26,6 +26,8 @@ void fs_mkdir(MethodCall call);
 void fs_rename(MethodCall call);
 void fs_grep(MethodCall call);
 void fs_glob(MethodCall call);
+void mount_add(MethodCall call);
+void mount_remove(MethodCall call);
 void tools_list(MethodCall call);
 void tools_call(MethodCall call);
 void stats(MethodCall call);

@@ -142,7 +142,7 @@ Result<void> open_existing(const std::string& path) {
   return opened;
 }
 
-Result<void> open_or_create(const std::string& path, OpenedFile& file) {
+Result<void> open_or_create(const std::string& path, std::string_view note, OpenedFile& file) {
   // Again under the lock: another process may have been quicker.
   auto state = inspect_store(path, newest_version(migrations()));
   if (!state) return std::unexpected(std::move(state.error()));
@@ -151,7 +151,7 @@ Result<void> open_or_create(const std::string& path, OpenedFile& file) {
   add_warning(file.warning, state->warning);
   auto ready = file.created ? create_store(path) : open_existing(path);
   if (!ready) return ready;
-  return note_holder(file.lock);
+  return note_holder(file.lock, note);
 }
 
 }  // namespace
@@ -185,7 +185,7 @@ Result<OpenedFile> prepare_file(const OpenOptions& options) {
     if (!lock) return std::unexpected(std::move(lock.error()));
   }
   file.lock = std::move(*lock);
-  if (auto ready = open_or_create(path, file); !ready) {
+  if (auto ready = open_or_create(path, options.note, file); !ready) {
     if (new_lock) unlink((path + ".lock").c_str());
     return std::unexpected(std::move(ready.error()));
   }

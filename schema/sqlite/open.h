@@ -21,6 +21,7 @@ struct OpenOptions {
   uint32_t uid = 0;  // owner of a new store's folders
   uint32_t gid = 0;
   const Clock* clock = nullptr;  // must outlive the store
+  std::string note;  // one line for the lock, beside the process id: where the holder is reached
   // Gets OpenedFile::warning when open_store meets one.
   std::function<void(const std::string& line)> warn;
   // f_type of statfs(2), replaced by tests; nullptr: ask the system.

@@ -283,8 +283,9 @@ Result<UniqueFd> take_lock(const std::string& path, bool create) {
   }
 }
 
-Result<void> note_holder(const UniqueFd& lock) {
-  const std::string text = std::to_string(getpid()) + "\n";
+Result<void> note_holder(const UniqueFd& lock, std::string_view note) {
+  std::string text = fmt::format("{}\n", getpid());
+  if (!note.empty()) text += fmt::format("{}\n", note);
   if (ftruncate(lock.get(), 0) != 0)
     return std::unexpected(errno_error(errno, "write the lock of the store"));
   return pwrite_full(lock.get(), text, 0);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "schema/base/fd.h"
 #include "schema/base/result.h"
@@ -25,8 +26,8 @@ Result<void> create_store(const std::string& path);
 // Takes STORE.lock. store_locked names the process that holds it. An empty descriptor when the file
 // is not there and `create` is false. Nothing is written; see note_holder.
 Result<UniqueFd> take_lock(const std::string& path, bool create);
-// Writes the process id into the lock that this process holds.
-Result<void> note_holder(const UniqueFd& lock);
+// Writes the process id, and a line of the holder's own, into the lock that this process holds.
+Result<void> note_holder(const UniqueFd& lock, std::string_view note = {});
 
 Result<void> sync_folder_of(const std::string& path);
 

@@ -66,6 +66,10 @@ std::string built_in(ChildSide& side, const std::string& question, bool& known) 
     const auto made = side.table.mount(*spec);
     return made ? "" : made.error().text;
   }
+  if (verb == "remove") {
+    const auto gone = side.table.unmount(rest);
+    return gone ? "" : gone.error().text;
+  }
   if (verb == "list") {
     std::string out;
     for (const auto& one : side.table.list()) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,10 +170,10 @@ TEST(MountLife, OneMountDiesAndTheOtherServes) {
   ASSERT_EQ(child.mount_error(), "");
   ASSERT_EQ(umount2((dir / "a").c_str(), MNT_DETACH), 0);
   EXPECT_EQ(read_file(dir / "b/large_tool_results/log", 10).value_or(""), "text");
-  const std::string dead = "dead " + (dir / "a");
-  while (child.ask("list").find(dead) == std::string::npos) {
+  const std::string rest = "alive " + (dir / "b") + "\n";
+  while (child.ask("list") != rest) {
   }
-  EXPECT_EQ(child.ask("list"), dead + "\nalive " + (dir / "b") + "\n");
+  EXPECT_NE(access((dir / "a").c_str(), F_OK), 0) << "the folder was made, so it goes";
   EXPECT_EQ(child.ask("put more text2"), "");
   EXPECT_EQ(read_file(dir / "b/large_tool_results/more", 10).value_or(""), "text2");
   EXPECT_EQ(child.ask("mount " + (dir / "a")), "") << "and comes back";
@@ -193,6 +194,99 @@ TEST(MountLife, MountsAreAddedWhileOthersServe) {
   }
   EXPECT_EQ(child.ask("unmount 5000"), "");
   EXPECT_EQ(shell("ls " + dir.path()).output, "");
+}
+
+TEST(MountLife, OneIsTakenAwayWhileOthersServe) {
+  EBLA_NEED_FUSE();
+  const TempDir dir("life");
+  MountedChild child(
+      {.mounts = {dir / "a", dir / "b"}, .seed = [](ChildSide& side) { side.put("log", "text"); }});
+  ASSERT_EQ(child.mount_error(), "");
+  {
+    const Squatter squatter(dir / "a");
+    const std::string said = child.ask("remove " + (dir / "a"));
+    EXPECT_NE(said.find("fuser -vm " + (dir / "a")), std::string::npos) << said;
+    EXPECT_EQ(mounts_at(dir / "a"), 1U);
+  }
+  EXPECT_EQ(child.ask("remove " + (dir / "a")), "");
+  EXPECT_EQ(mounts_at(dir / "a"), 0U);
+  EXPECT_EQ(child.ask("list"), "alive " + (dir / "b") + "\n");
+  EXPECT_NE(child.ask("remove " + (dir / "a")).find("nothing of this daemon"), std::string::npos);
+  EXPECT_EQ(read_file(dir / "b/large_tool_results/log", 10).value_or(""), "text");
+  // The first of two mounts of one tree was the one to write through; now there is none, so the
+  // next is.
+  EXPECT_EQ(shell("touch " + (dir / "b/new") + " 2>/dev/null").status, 1);
+  EXPECT_EQ(child.ask("mount " + (dir / "c")), "");
+  EXPECT_EQ(shell("touch " + (dir / "c/new")).output, "");
+  EXPECT_EQ(shell("ls " + (dir / "b/new")).output, (dir / "b/new") + "\n");
+  EXPECT_EQ(child.ask("remove " + (dir / "c/")), "");
+  EXPECT_EQ(child.ask("unmount 1000"), "");
+}
+
+TEST(MountLife, AConnectionThatWasCutStaysInTheList) {
+  EBLA_NEED_FUSE();
+  const TempDir dir("life");
+  MountedChild child({.mounts = {dir / "a"}});
+  ASSERT_EQ(child.mount_error(), "");
+  struct stat info = {};
+  ASSERT_EQ(stat((dir / "a").c_str(), &info), 0);
+  const std::string control = dir / "control";
+  ASSERT_EQ(mkdir(control.c_str(), 0700), 0);
+  if (mount("none", control.c_str(), "fusectl", 0, nullptr) != 0) {
+    EXPECT_EQ(child.ask("unmount 1000"), "");
+    GTEST_SKIP() << "the kernel's list of FUSE connections cannot be mounted here";
+  }
+  const std::string abort = fmt::format("{}/{}/abort", control, minor(info.st_dev));
+  EXPECT_EQ(shell("echo 1 > " + abort).output, "");
+  ASSERT_EQ(umount2(control.c_str(), MNT_DETACH), 0);
+  while (child.ask("list") != "dead " + (dir / "a") + "\n") {
+  }
+  EXPECT_EQ(child.ask("mount " + (dir / "a")), "") << "and is replaced";
+  EXPECT_EQ(mounts_at(dir / "a"), 1U);
+  EXPECT_EQ(child.ask("unmount 1000"), "");
+}
+
+TEST(MountLife, OptionsOfOneMount) {
+  EBLA_NEED_FUSE();
+  const TempDir dir("life");
+  const auto mount_with_options = [](ChildSide& side, const std::string& folder) -> std::string {
+    fs::MountSpec spec;
+    spec.directory = folder;
+    spec.read_only = spec.no_exec = spec.allow_other = true;
+    const auto made = side.table.mount(spec);
+    if (!made) return made.error().text;
+    return made->writable ? "writable" : "";
+  };
+  MountedChild child({.mounts = {}, .answer = mount_with_options});
+  EXPECT_EQ(child.ask(dir / "r"), "");
+  const std::string options = shell("findmnt -no OPTIONS " + (dir / "r")).output;
+  for (const char* option :
+       {"ro,", "nosuid", "nodev", "noexec", "noatime", "allow_other", "default_permissions"}) {
+    EXPECT_NE(options.find(option), std::string::npos) << options;
+  }
+  // It takes nobody's right to write.
+  EXPECT_EQ(child.ask("mount " + (dir / "w")), "");
+  EXPECT_EQ(shell("touch " + (dir / "w/new") + " && ls " + (dir / "r/new")).output,
+            (dir / "r/new") + "\n");
+  EXPECT_EQ(child.ask("unmount 1000"), "");
+}
+
+TEST(MountLife, ATableThatEndsWithItsMounts) {
+  EBLA_NEED_FUSE();
+  const TempDir dir("life");
+  fs::MountTableOptions options;
+  options.on_last_gone = [told = dir / "told"] { shell("echo gone >> " + told); };
+  MountedChild child({.mounts = {dir / "a", dir / "b"}, .options = options});
+  ASSERT_EQ(child.mount_error(), "");
+  EXPECT_EQ(child.ask("remove " + (dir / "a")), "");
+  EXPECT_NE(access((dir / "told").c_str(), F_OK), 0) << "one is left";
+  ASSERT_EQ(shell("umount " + (dir / "b")).output, "");
+  while (access((dir / "told").c_str(), F_OK) != 0) {
+  }
+  EXPECT_NE(child.ask("mount " + (dir / "a")).find("ended"), std::string::npos);
+  EXPECT_EQ(child.ask("unmount 1000"), "");
+  child.stop();
+  EXPECT_EQ(shell("cat " + (dir / "told")).output, "gone\n");
 }
 
 TEST(MountLife, ReadyMeansListed) {

@@ -24,12 +24,14 @@ Result<int> run_write(Call& call);
 Result<int> run_edit(Call& call);
 Result<int> run_rm(Call& call);
 Result<int> run_mkdir(Call& call);
+Result<int> run_mount(Call& call);
 Result<int> run_mv(Call& call);
 Result<int> run_stats(Call& call);
 Result<int> run_fsck(Call& call);
 int fsck_status(Code code);  // exit statuses of fsck(8)
 Result<int> run_salvage(Call& call);
 Result<int> run_help(Call& call);
+Result<int> run_unmount(Call& call);
 Result<int> run_version(Call& call);
 
 }  // namespace ebla::tools
