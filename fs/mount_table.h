@@ -42,7 +42,7 @@ struct MountTableOptions {
   // When set: the table ends with its mounts. As soon as none is left, because it was unmounted or
   // because the only one could not be made, no more are made and this is called, once, from any
   // thread.
-  std::function<void()> on_last_gone;
+  std::function<void()> on_last_gone = {};
 };
 
 struct MountInfo {
