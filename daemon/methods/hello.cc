@@ -119,6 +119,7 @@ constexpr std::array kLimits = {
     Limit{"delivery_wait_ms", limits::kDeliveryWaitMs},
     Limit{"request_deadline_ms", limits::kRequestDeadlineMs},
     Limit{"store_wait_ms", limits::kStoreWaitMs},
+    Limit{"growth_wait_ms", limits::kGrowthWaitMs},
     Limit{"search_budget_ms", limits::kSearchBudgetMs},
     Limit{"nearest_budget_ms", limits::kNearestBudgetMs},
 };

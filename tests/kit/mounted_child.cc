@@ -66,7 +66,7 @@ std::string built_in(ChildSide& side, const std::string& question, bool& known) 
     const auto made = side.table.mount(*spec);
     return made ? "" : made.error().text;
   }
-  if (verb == "remove") {
+  if (verb == "unmount-one") {
     const auto gone = side.table.unmount(rest);
     return gone ? "" : gone.error().text;
   }

@@ -37,7 +37,7 @@ class MountedChild {
     std::vector<std::string> mounts;            // DIR or SUBTREE=DIR
     std::function<void(ChildSide&)> seed = {};  // before the mounts; session "default" is open
     // Answers ask(); the built-in questions are "counts", "unmount MILLISECONDS", "mount SPEC",
-    // "remove DIR", "list" and "put NAME TEXT".
+    // "unmount-one DIR", "list" and "put NAME TEXT".
     std::function<std::string(ChildSide&, const std::string&)> answer = {};
     fs::MountTableOptions options = {};
     uid_t uid = 0;                      // the child's; also its gid

@@ -204,14 +204,14 @@ TEST(MountLife, OneIsTakenAwayWhileOthersServe) {
   ASSERT_EQ(child.mount_error(), "");
   {
     const Squatter squatter(dir / "a");
-    const std::string said = child.ask("remove " + (dir / "a"));
+    const std::string said = child.ask("unmount-one " + (dir / "a"));
     EXPECT_NE(said.find("fuser -vm " + (dir / "a")), std::string::npos) << said;
     EXPECT_EQ(mounts_at(dir / "a"), 1U);
   }
-  EXPECT_EQ(child.ask("remove " + (dir / "a")), "");
+  EXPECT_EQ(child.ask("unmount-one " + (dir / "a")), "");
   EXPECT_EQ(mounts_at(dir / "a"), 0U);
   EXPECT_EQ(child.ask("list"), "alive " + (dir / "b") + "\n");
-  EXPECT_NE(child.ask("remove " + (dir / "a")).find("nothing of this daemon"), std::string::npos);
+  EXPECT_NE(child.ask("unmount-one " + (dir / "a")).find("nothing of this daemon"), std::string::npos);
   EXPECT_EQ(read_file(dir / "b/large_tool_results/log", 10).value_or(""), "text");
   // The first of two mounts of one tree was the one to write through; now there is none, so the
   // next is.
@@ -219,7 +219,7 @@ TEST(MountLife, OneIsTakenAwayWhileOthersServe) {
   EXPECT_EQ(child.ask("mount " + (dir / "c")), "");
   EXPECT_EQ(shell("touch " + (dir / "c/new")).output, "");
   EXPECT_EQ(shell("ls " + (dir / "b/new")).output, (dir / "b/new") + "\n");
-  EXPECT_EQ(child.ask("remove " + (dir / "c/")), "");
+  EXPECT_EQ(child.ask("unmount-one " + (dir / "c/")), "");
   EXPECT_EQ(child.ask("unmount 1000"), "");
 }
 
@@ -278,7 +278,7 @@ TEST(MountLife, ATableThatEndsWithItsMounts) {
   options.on_last_gone = [told = dir / "told"] { shell("echo gone >> " + told); };
   MountedChild child({.mounts = {dir / "a", dir / "b"}, .options = options});
   ASSERT_EQ(child.mount_error(), "");
-  EXPECT_EQ(child.ask("remove " + (dir / "a")), "");
+  EXPECT_EQ(child.ask("unmount-one " + (dir / "a")), "");
   EXPECT_NE(access((dir / "told").c_str(), F_OK), 0) << "one is left";
   ASSERT_EQ(shell("umount " + (dir / "b")).output, "");
   while (access((dir / "told").c_str(), F_OK) != 0) {
