@@ -83,7 +83,7 @@ class MessageWriter {
     if (put.empty()) return block(label, text_of(input_.body, source(i)));
     out_.append("\n").append(label).append(", ").append(where(put.front()));
     if (input_.excerpt) {
-      const std::string start = input_.excerpt(message_, i, kBeginningBytes);
+      const std::string start = input_.excerpt(message_, i, "", kBeginningBytes);
       const std::string_view line = std::string_view(start).substr(0, start.find('\n'));
       out_.append(", begins ").append(quoted(one_line(line, kBeginningChars)));
     }
@@ -96,7 +96,7 @@ class MessageWriter {
     for (const PutAway& put : put_away_of(message_, i)) {
       label += ", argument " + quoted(put.argument) + " " + where(put);
     }
-    block(label, arguments_text(input_.body, source(i)));
+    block(label, standing_text(input_.body, message_, i));
   }
 
   void medium(size_t i, const std::string& kind) {

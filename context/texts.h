@@ -131,6 +131,7 @@ inline constexpr char kTranscriptFailed[] = ", failed";
 inline constexpr char kTranscriptGap[] =
     "\n({} entries are left out here: there was no room for them.)\n";
 inline constexpr char kTranscriptContinued[] = ", continued";
+inline constexpr char kTranscriptArgument[] = ", argument {}";
 inline constexpr char kTranscriptBegins[] = ", how it began";
 
 // Items of an extract, which quotes and never claims.

@@ -83,9 +83,9 @@ void add_patch(std::string_view text, std::vector<FileUse>& out) {
   }
 }
 
-std::vector<FileUse> file_uses(const Part& call, const Json& arguments, std::string_view raw) {
+std::vector<FileUse> file_uses(const Part& call, const Json& arguments) {
   std::vector<FileUse> out;
-  if (!arguments.is(Json::Kind::object)) add_patch(raw, out);
+  if (arguments.is(Json::Kind::string)) add_patch(arguments.text, out);
   for (const auto& [name, value] : arguments.members) {
     if (value.is(Json::Kind::string)) add_patch(value.text, out);
     for (const Json& item : value.items) {
@@ -163,7 +163,7 @@ class Collector {
   void part(const WorkingMessage& message, size_t i, size_t p) {
     const Part& source = message.message->parts[p];
     put_away(message, p);
-    if (source.kind == PartKind::tool_call) return call(source, i);
+    if (source.kind == PartKind::tool_call) return call(message, i, p);
     if (source.kind == PartKind::tool_result) return result(message, p);
     if (source.kind != PartKind::text || message.message->role != Role::assistant) return;
     std::vector<PlanStep> plan = checkboxes(standing_text(input_.body, message, p));
@@ -184,9 +184,9 @@ class Collector {
     }
   }
 
-  void call(const Part& source, size_t i) {
-    const std::string raw = arguments_text(input_.body, source);
-    const Json arguments = arguments_value(input_.body, source);
+  void call(const WorkingMessage& message, size_t i, size_t p) {
+    const Part& source = message.message->parts[p];
+    const Json arguments = given_arguments(input_.body, message, p, input_.excerpt);
     Call& call = calls_[source.call_id];
     call = {};
     call.message = i;
@@ -195,9 +195,9 @@ class Collector {
       plan_ = std::move(plan);
       return;
     }
-    for (const FileUse& use : file_uses(source, arguments, raw)) use_file(call, use, i);
+    for (const FileUse& use : file_uses(source, arguments)) use_file(call, use, i);
     if (!call.files.empty() || looks_only(source.tool)) return;
-    const RunName name = run_name(source, arguments, raw);
+    const RunName name = run_name(source, arguments);
     for (const std::string& path : name.written) use_file(call, {path, FileAction::written}, i);
     if (!name.folder.empty()) folder_ = name.folder;
     call.run = name.what;
@@ -234,7 +234,7 @@ class Collector {
     if (run.last != call.message) return;
     std::string text = standing_text(input_.body, message, p);
     const bool stub = p < message.parts.size() && message.parts[p].replaced;
-    if (stub && input_.excerpt) text = input_.excerpt(message, p, kResultBytes) + "\n" + text;
+    if (stub && input_.excerpt) text = input_.excerpt(message, p, "", kResultBytes) + "\n" + text;
     const Outcome outcome = outcome_of(text);
     run.answered = true;
     run.failed = source.error || outcome.failed;

@@ -172,14 +172,14 @@ std::string command_text(const Json& arguments) {
   return "";
 }
 
-RunName run_name(const Part& call, const Json& arguments, std::string_view raw) {
+RunName run_name(const Part& call, const Json& arguments) {
   RunName out;
   const std::string tool = texts::tool_name(call.tool);
   const std::string command = command_text(arguments);
   if (command.empty()) {
-    const bool members = arguments.is(Json::Kind::object);
-    const std::string text =
-        members ? arguments_line(arguments, kCommandChars) : one_line(raw, kCommandChars);
+    const std::string text = arguments.is(Json::Kind::string)
+                                 ? one_line(arguments.text, kCommandChars)
+                                 : arguments_line(arguments, kCommandChars);
     out.what = text.empty() ? tool : fmt::format("{}: {}", tool, text);
     out.kind = kind_of_run(out.what);
     out.group = tool;

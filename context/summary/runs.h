@@ -18,7 +18,8 @@ struct RunName {
   bool looks = false;                // it only looks at things: ls, grep, cat
   std::vector<std::string> written;  // files that a command redirects its output to
 };
-RunName run_name(const Part& call, const Json& arguments, std::string_view raw);
+// `arguments`: given_arguments().
+RunName run_name(const Part& call, const Json& arguments);
 // Of a `what`, which a summary before may hold. The kind is the same for a call that tries the same
 // again: of a command without its flags, "bash: make", of another call with the arguments that say
 // what it is about alone, "fetch: url=x".

@@ -3,19 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "context/item/doors.h"
+#include "context/list/part_text.h"
 #include "context/list/working_list.h"
 #include "schema/base/result.h"
 
 namespace ebla::context {
-
-// Up to `bytes` of a part's text as it was before it was put away.
-using Excerpt = std::function<std::string(const WorkingMessage&, size_t part, size_t bytes)>;
 
 struct SummaryInput {
   std::string_view body;

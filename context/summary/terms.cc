@@ -48,9 +48,9 @@ void add_arguments(Terms& terms, std::string_view name, const Json& value, int d
   for (const auto& [key, member] : value.members) add_arguments(terms, key, member, depth - 1);
 }
 
-void add_call(Terms& terms, std::string_view body, const Part& call) {
-  const Json arguments = arguments_value(body, call);
-  if (!arguments.is(Json::Kind::object)) return terms.add(arguments_text(body, call), kToolWeight);
+void add_call(Terms& terms, const SummaryInput& input, const WorkingMessage& message, size_t part) {
+  const Json arguments = given_arguments(input.body, message, part, input.excerpt);
+  if (arguments.is(Json::Kind::string)) return terms.add(arguments.text, kToolWeight);
   add_arguments(terms, "", arguments, kArgumentDepth);
 }
 
@@ -121,7 +121,7 @@ Terms terms_of(const SummaryInput& input) {
       if (kind == PartKind::text) {
         terms.add(standing_text(input.body, message, p), user ? kUserWeight : kModelWeight);
       } else if (kind == PartKind::tool_call) {
-        add_call(terms, input.body, message.message->parts[p]);
+        add_call(terms, input, message, p);
       } else if (kind == PartKind::tool_result) {
         terms.add(standing_text(input.body, message, p), kToolWeight);
       }

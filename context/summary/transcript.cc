@@ -68,8 +68,17 @@ class Writer {
 
   // What was put away may be a line that says little: the summariser sees how it began.
   void begins(const std::string& label, const WorkingMessage& message, size_t i) {
-    if (i >= message.parts.size() || !message.parts[i].replaced || !excerpt_) return;
-    text(label + texts::kTranscriptBegins, excerpt_(message, i, kExcerptBytes));
+    if (i >= message.parts.size() || !excerpt_) return;
+    const WorkingPart& part = message.parts[i];
+    if (part.replaced) {
+      text(label + texts::kTranscriptBegins, excerpt_(message, i, "", kExcerptBytes));
+    }
+    for (const WorkingArgument& each : part.arguments) {
+      if (!each.replaced) continue;
+      text(label + fmt::format(texts::kTranscriptArgument, quoted(each.name)) +
+               texts::kTranscriptBegins,
+           excerpt_(message, i, each.name, kExcerptBytes));
+    }
   }
 
   std::string_view body_;
@@ -83,7 +92,7 @@ std::vector<TranscriptEntry> transcript_of(std::string_view body,
                                            const std::vector<WorkingMessage>& messages,
                                            const Excerpt& excerpt) {
   Writer writer(body, excerpt);
-  for (const WorkingMessage& message : messages) writer.message(message, message.index + 1);
+  for (const WorkingMessage& message : messages) writer.message(message, message.place + 1);
   return writer.take();
 }
 
@@ -92,7 +101,7 @@ std::vector<TranscriptEntry> transcript(const SummaryInput& input) {
   const size_t removed = std::min(input.removed, input.list->messages.size());
   for (size_t i = 0; i < removed; ++i) {
     const WorkingMessage& message = input.list->messages[i];
-    if (!message.pinned) writer.message(message, message.index + 1);
+    if (!message.pinned) writer.message(message, message.place + 1);
   }
   return writer.take();
 }

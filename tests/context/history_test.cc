@@ -91,7 +91,7 @@ TEST(History, Golden) {
   input.lines_before = 310;
   input.rewind_to = 11;
   input.summary = "## Goal\n- none\n";
-  input.excerpt = [](const WorkingMessage&, size_t, size_t) {
+  input.excerpt = [](const WorkingMessage&, size_t, std::string_view, size_t) {
     return "-- Configuring done (2.1s)";
   };
   test::compare_golden("history-section.txt", render_section(input).text);
@@ -193,7 +193,7 @@ TEST(History, WhatWasPutAwayIsPathSizeAndFirstLine) {
   argument.original_tokens = 812;
   talk.list().messages.back().parts[0].arguments = {argument};
   SectionInput input = section_of(talk);
-  input.excerpt = [&](const WorkingMessage& message, size_t, size_t) {
+  input.excerpt = [&](const WorkingMessage& message, size_t, std::string_view, size_t) {
     return message.index == 1 ? std::string("\x1b[32mmake: Entering directory\x1b[0m\nsecond\n")
                               : std::string();
   };

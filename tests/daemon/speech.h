@@ -17,8 +17,14 @@ struct Speech {
   std::vector<std::string> lead;
   std::function<std::string(std::string_view)> user;
   std::function<std::string(std::string_view)> model;
-  // A call and its result, one message or item each.
-  std::function<std::vector<std::string>(std::string_view id, std::string_view text)> tool;
+  // A call with these arguments (JSON) and its result, one message or item each.
+  std::function<std::vector<std::string>(std::string_view id, std::string_view tool,
+                                         std::string_view arguments, std::string_view text)>
+      call;
+  // A call of a shell.
+  std::vector<std::string> tool(std::string_view id, std::string_view text) const {
+    return call(id, "bash", format == "anthropic" ? R"({"command":"ls"})" : "{}", text);
+  }
 };
 
 inline std::vector<Speech> speeches() {
@@ -28,25 +34,26 @@ inline std::vector<Speech> speeches() {
     };
   };
   Speech anthropic{"anthropic", "messages", {}, simple("user"), simple("assistant"), {}};
-  anthropic.tool = [](std::string_view id, std::string_view text) {
-    return std::vector<std::string>{blocks("assistant", {tool_use(id)}),
+  using Text = std::string_view;
+  anthropic.call = [](Text id, Text tool, Text arguments, Text text) {
+    return std::vector<std::string>{blocks("assistant", {tool_use(id, tool, arguments)}),
                                     blocks("user", {tool_result(id, text)})};
   };
   Speech openai{"openai",       "messages",          {R"({"role":"system","content":"be brief"})"},
                 simple("user"), simple("assistant"), {}};
-  openai.tool = [](std::string_view id, std::string_view text) {
+  openai.call = [](Text id, Text tool, Text arguments, Text text) {
     return std::vector<std::string>{
         fmt::format(R"({{"role":"assistant","content":null,"tool_calls":[{{"id":"{}",)"
-                    R"("type":"function","function":{{"name":"bash","arguments":"{{}}"}}}}]}})",
-                    id),
+                    R"("type":"function","function":{{"name":"{}","arguments":{}}}}}]}})",
+                    id, tool, json_string(arguments)),
         fmt::format(R"({{"role":"tool","tool_call_id":"{}","content":{}}})", id,
                     json_string(text))};
   };
   Speech responses{"responses", "input", {}, simple("user"), simple("assistant"), {}};
-  responses.tool = [](std::string_view id, std::string_view text) {
+  responses.call = [](Text id, Text tool, Text arguments, Text text) {
     return std::vector<std::string>{
-        fmt::format(R"({{"type":"function_call","call_id":"{}","name":"bash","arguments":"{{}}"}})",
-                    id),
+        fmt::format(R"({{"type":"function_call","call_id":"{}","name":"{}","arguments":{}}})", id,
+                    tool, json_string(arguments)),
         fmt::format(R"({{"type":"function_call_output","call_id":"{}","output":{}}})", id,
                     json_string(text))};
   };
@@ -57,12 +64,12 @@ inline std::vector<Speech> speeches() {
   };
   Speech langchain{"langchain",    "messages",  {R"({"type":"system","content":"be brief"})"},
                    chain("human"), chain("ai"), {}};
-  langchain.tool = [](std::string_view id, std::string_view text) {
+  langchain.call = [](Text id, Text tool, Text arguments, Text text) {
     return std::vector<std::string>{
-        fmt::format(R"({{"type":"ai","content":"","tool_calls":[{{"name":"bash","args":{{}},)"
+        fmt::format(R"({{"type":"ai","content":"","tool_calls":[{{"name":"{}","args":{},)"
                     R"("id":"{}","type":"tool_call"}}]}})",
-                    id),
-        fmt::format(R"({{"type":"tool","tool_call_id":"{}","name":"bash","content":{}}})", id,
+                    tool, arguments, id),
+        fmt::format(R"({{"type":"tool","tool_call_id":"{}","name":"{}","content":{}}})", id, tool,
                     json_string(text))};
   };
   return {anthropic, openai, responses, langchain};

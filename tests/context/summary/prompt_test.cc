@@ -96,7 +96,7 @@ TEST(SummaryRequest, WhatWasPutAwayIsSeenByHowItBegan) {
   talk.result("c", "bash", "").put_away("/r/c", 900, "[Ebla] Old result of bash");
   SummaryInput input = talk.input(3);
   size_t asked = 0;
-  input.excerpt = [&asked](const WorkingMessage&, size_t, size_t bytes) {
+  input.excerpt = [&asked](const WorkingMessage&, size_t, std::string_view, size_t bytes) {
     asked = bytes;
     return std::string("MARKER of the original");
   };

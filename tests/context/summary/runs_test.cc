@@ -16,8 +16,10 @@ using testing::IsEmpty;
 RunName named(std::string_view arguments, std::string_view tool = "bash") {
   Part call;
   call.tool = tool;
-  const Result<Json> json = parse_json(arguments);
-  return run_name(call, json ? *json : Json(), arguments);
+  Json free_text;
+  free_text.kind = Json::Kind::string;
+  free_text.text = arguments;
+  return run_name(call, parse_json(arguments).value_or(free_text));
 }
 RunName command(std::string_view text) {
   return named("{\"command\":" + test::json_token(text) + "}");

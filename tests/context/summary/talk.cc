@@ -37,6 +37,7 @@ Message& Talk::add(Role role) {
   WorkingMessage working;
   working.message = &message;
   working.index = messages_.size() - 1;
+  working.place = working.index;
   list_.messages.push_back(working);
   return message;
 }
