@@ -85,7 +85,9 @@ class MessageWriter {
     if (input_.excerpt) {
       const std::string start = input_.excerpt(message_, i, "", kBeginningBytes);
       const std::string_view line = std::string_view(start).substr(0, start.find('\n'));
-      out_.append(", begins ").append(quoted(one_line(line, kBeginningChars)));
+      if (!start.empty()) {
+        out_.append(", begins ").append(quoted(one_line(line, kBeginningChars)));
+      }
     }
     out_ += "\n";
   }

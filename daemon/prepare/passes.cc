@@ -67,6 +67,7 @@ Result<Pass> commit(Work& work, size_t cut, const MadeSummary& summary, const Me
   section.body = work.body();
   section.now_ns = store.now_ns();
   section.summary = summary.text;
+  section.excerpt = excerpt_of(work);
   section.media_link = [&links](const context::WorkingMessage& message, size_t part) {
     const auto at = links.find({message.index, part});
     return at == links.end() ? std::string() : at->second;

@@ -104,15 +104,19 @@ std::optional<MadeSummary> from_command(Work& work, const std::string& command, 
   return std::nullopt;
 }
 
-std::string argument_start(Store& store, const context::WorkingMessage& message, size_t part,
-                           std::string_view argument, size_t bytes) {
-  for (const context::PutAway& put : context::put_away_of(message, part)) {
-    if (put.argument == argument) return stored_text(store, put.path, bytes).value_or("");
-  }
-  return "";
-}
-
 }  // namespace
+
+context::Excerpt excerpt_of(const Work& work) {
+  return [&store = work.services.store, body = work.body()](const context::WorkingMessage& message,
+                                                            size_t part, std::string_view argument,
+                                                            size_t bytes) -> std::string {
+    for (const context::PutAway& put : context::put_away_of(message, part)) {
+      if (put.argument == argument) return stored_text(store, put.path, bytes).value_or("");
+    }
+    if (!argument.empty() || message.parts[part].replaced) return "";
+    return context::text_start(body, message.message->parts[part], bytes);
+  };
+}
 
 context::SummaryInput summary_input(const Work& work, size_t cut) {
   context::SummaryInput input;
@@ -129,16 +133,7 @@ context::SummaryInput summary_input(const Work& work, size_t cut) {
   const std::string history = history_path(work.session());
   const std::string host = host_path_of(work.services, work.session(), history);
   input.history_path = host.empty() ? history : host;
-  input.excerpt = [&store = work.services.store, body = work.body()](
-                      const context::WorkingMessage& message, size_t part,
-                      std::string_view argument, size_t bytes) {
-    if (!argument.empty()) return argument_start(store, message, part, argument, bytes);
-    const std::string& path = message.parts[part].path;
-    if (message.parts[part].replaced && !path.empty()) {
-      if (auto text = stored_text(store, path, bytes)) return *std::move(text);
-    }
-    return context::text_start(body, message.message->parts[part], bytes);
-  };
+  input.excerpt = excerpt_of(work);
   return input;
 }
 

@@ -36,6 +36,7 @@ class PrepareModesTest : public PrepareFixture {
     const std::string text =
         fmt::format("constant kToken_{}_alpha = 90{}77123;\n{}", n, n, kit::prose(3'000));
     const std::string id = fmt::format("call_{}", n);
+    if (n % 5 == 0) return speech.tool(id, fmt::format("output {}\n{}", n, text));
     if (n % 3 == 0) {
       const std::string patch = fmt::format(
           "*** Begin Patch\n*** Update File: /w/patched_{}.cc\n@@\n+{}*** Add File: "
@@ -78,7 +79,8 @@ class PrepareModesTest : public PrepareFixture {
 
   void remove_originals(const Json& reply) {
     for (const Json& action : reply.find("actions")->items) {
-      if (text_of(action, "what") != "argument") continue;
+      const std::string what = text_of(action, "what");
+      if (what != "argument" && what != "old_result") continue;
       must("fs.delete", R"({"path":)" + json_string(text_of(action, "path")) + "}");
     }
   }
@@ -103,6 +105,7 @@ TEST_F(PrepareModesTest, ShortenedArgumentsReadTheSameInBothWaysOfKeepingTheList
       // What the marks stand for is known to both.
       EXPECT_THAT(ours.history, HasSubstr("\"/w/patched_3.cc\": edited"));
       EXPECT_THAT(ours.history, HasSubstr("\"/w/added_3.cc\": written"));
+      EXPECT_THAT(ours.history, HasSubstr(" tokens, begins \"output 5\"\n"));
       EXPECT_EQ(own.prompts.empty(), summariser == "extract");
     }
   }
