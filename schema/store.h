@@ -107,7 +107,7 @@ class Store {
   // is_directory, invalid_params for the size of what is no file; too_large above
   // limits::kFileBytes.
   virtual void setattr(SetAttrPlan plan, ChangeOptions options, Completion<Attr> done) = 0;
-  // Only user.* without user.ebla.*: else not_supported, operation_not_permitted. already_exists
+  // Only user.* without user.ebla.*: else not_supported. already_exists
   // (create), no_attribute (replace, remove); name_too_long; too_large above limits::kXattrBytes;
   // no_space when the names of a node together exceed limits::kXattrListBytes.
   virtual void set_xattr(XattrPlan plan, ChangeOptions options, Completion<void> done) = 0;

@@ -44,8 +44,9 @@ Result<void> check_xattr_name(std::string_view name) {
   if (!name.starts_with("user.") || name == "user.") {
     return fail(Code::not_supported, "only attributes whose name begins with user. are kept");
   }
+  // Not "not permitted": programs that copy all attributes along pass over what is not supported.
   if (name.starts_with("user.ebla.")) {
-    return fail(Code::operation_not_permitted, "attributes named user.ebla. are computed");
+    return fail(Code::not_supported, "attributes named user.ebla. are computed");
   }
   if (name.size() <= limits::kNameBytes) return {};
   return fail(Code::name_too_long,
@@ -122,13 +123,12 @@ Result<Attr> change_attributes(Database& db, const SetAttrPlan& plan, int64_t no
 }
 
 Result<void> set_xattr(Database& db, const XattrPlan& plan, int64_t now_ns, ChangeSet& changes) {
-  if (auto attr = node_attr(db, plan.ino); !attr) return std::unexpected(std::move(attr.error()));
+  if (auto attr = open_attr(db, plan.ino); !attr) return std::unexpected(std::move(attr.error()));
   if (auto good = check_xattr_name(plan.name); !good) return good;
   if (plan.value.size() > limits::kXattrBytes) {
     return fail(Code::too_large,
                 fmt::format("an attribute has at most {} bytes", limits::kXattrBytes));
   }
-  if (auto attr = open_attr(db, plan.ino); !attr) return std::unexpected(std::move(attr.error()));
   auto there = exists(db, "SELECT 1 FROM xattrs WHERE ino = ? AND name = ?", plan.ino, plan.name);
   if (!there) return std::unexpected(std::move(there.error()));
   if (*there && plan.mode == XattrPlan::Mode::create) {
@@ -157,9 +157,8 @@ Result<void> set_xattr(Database& db, const XattrPlan& plan, int64_t now_ns, Chan
 
 Result<void> remove_xattr(Database& db, Ino ino, std::string_view name, int64_t now_ns,
                           ChangeSet& changes) {
-  if (auto attr = node_attr(db, ino); !attr) return std::unexpected(std::move(attr.error()));
-  if (auto good = check_xattr_name(name); !good) return good;
   if (auto attr = open_attr(db, ino); !attr) return std::unexpected(std::move(attr.error()));
+  if (auto good = check_xattr_name(name); !good) return good;
   auto done = execute(db, "DELETE FROM xattrs WHERE ino = ? AND name = ?", ino, name);
   if (done && db.changes() == 0) {
     return fail(Code::no_attribute, fmt::format("there is no attribute {}", name));

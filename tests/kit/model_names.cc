@@ -25,7 +25,7 @@ Result<void> check_xattr_name(std::string_view name) {
     return fail(Code::not_supported, "only attributes of the user namespace are kept");
   }
   if (name.starts_with("user.ebla.")) {
-    return fail(Code::operation_not_permitted, "attributes of Ebla are computed");
+    return fail(Code::not_supported, "attributes of Ebla are computed");
   }
   if (name.size() > limits::kNameBytes) return fail(Code::name_too_long, "attribute name");
   return {};
@@ -347,10 +347,10 @@ Result<Attr> ModelState::setattr(const SetAttrPlan& plan, ChangeSet& changes) {
 Result<void> ModelState::set_xattr(const XattrPlan& plan, ChangeSet& changes) {
   const auto at = nodes_.find(plan.ino);
   if (at == nodes_.end()) return fail(Code::file_not_found, "no such node");
-  if (const auto good = check_xattr_name(plan.name); !good) return good;
-  if (plan.value.size() > limits::kXattrBytes) return fail(Code::too_large, "value");
   ModelNode& node = at->second;
   if ((node.attr.flags & kGuarded) != 0) return std::unexpected(protected_node(plan.ino));
+  if (const auto good = check_xattr_name(plan.name); !good) return good;
+  if (plan.value.size() > limits::kXattrBytes) return fail(Code::too_large, "value");
   const bool there = node.own_xattrs.contains(plan.name);
   if (there && plan.mode == XattrPlan::Mode::create) return fail(Code::already_exists, "there");
   if (!there && plan.mode == XattrPlan::Mode::replace) return fail(Code::no_attribute, "none");
@@ -366,9 +366,9 @@ Result<void> ModelState::set_xattr(const XattrPlan& plan, ChangeSet& changes) {
 Result<void> ModelState::remove_xattr(Ino ino, const std::string& name, ChangeSet& changes) {
   const auto at = nodes_.find(ino);
   if (at == nodes_.end()) return fail(Code::file_not_found, "no such node");
-  if (const auto good = check_xattr_name(name); !good) return good;
   ModelNode& node = at->second;
   if ((node.attr.flags & kGuarded) != 0) return std::unexpected(protected_node(ino));
+  if (const auto good = check_xattr_name(name); !good) return good;
   if (node.own_xattrs.erase(name) == 0) return fail(Code::no_attribute, "no such attribute");
   touch_ctime(node, changes);
   name_session(node.session, changes);

@@ -325,7 +325,7 @@ TEST_P(StoreNames, ExtendedAttributesAreKeptByName) {
   EXPECT_EQ(set("user.big", std::string(limits::kXattrBytes, 'v')), kDone);
   EXPECT_EQ(set("user.big", std::string(limits::kXattrBytes + 1, 'v')), Code::too_large);
   EXPECT_EQ(set("user." + std::string(251, 'n'), ""), Code::name_too_long);
-  EXPECT_EQ(set("user.ebla.session", "x"), Code::operation_not_permitted);
+  EXPECT_EQ(set("user.ebla.session", "x"), Code::not_supported);
   EXPECT_EQ(set("security.selinux", "x"), Code::not_supported);
   EXPECT_EQ(set("user.", "x"), Code::not_supported);
   const auto remove = [&](std::string name) {
@@ -333,7 +333,7 @@ TEST_P(StoreNames, ExtendedAttributesAreKeptByName) {
   };
   EXPECT_EQ(remove("user.a"), kDone);
   EXPECT_EQ(remove("user.a"), Code::no_attribute);
-  EXPECT_EQ(remove("user.ebla.kind"), Code::operation_not_permitted);
+  EXPECT_EQ(remove("user.ebla.kind"), Code::not_supported);
   EXPECT_EQ(kit::xattr(store(), file, "user.a"), "(none)");
   // Until their names together are too many.
   Code last = kDone;
