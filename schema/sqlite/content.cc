@@ -23,7 +23,25 @@ int64_t as_signed(uint64_t value) {
   return static_cast<int64_t>(value);
 }
 
-// Compares the chunks [first, last) of a content with bytes in memory.
+// Among these chunks other bytes were found. False, or corrupt: they are not what was stored.
+Result<bool> differ(Database& db, const HeldContent& content, uint64_t first, uint64_t count) {
+  auto rows = query(db, "SELECT sum, bytes FROM chunks WHERE key >= ? AND key < ?",
+                    chunk_key(content.content, first), chunk_key(content.content, first + count));
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  uint64_t size = std::min(content.size - first * kChunkBytes, count * kChunkBytes);
+  while (true) {
+    auto row = rows->step();
+    if (!row) return std::unexpected(std::move(row.error()));
+    if (!*row) break;
+    const std::string_view held = rows->bytes(1);
+    if (xxh3_64(held) != rows->uint64(0) || held.size() > size) break;
+    size -= held.size();
+  }
+  if (size == 0) return false;
+  return fail(Code::corrupt, fmt::format("content {} is damaged", content.content));
+}
+
+// Compares a content with bytes in memory.
 Result<bool> equal_to_bytes(Database& db, ContentId content, std::string_view bytes) {
   auto rows = query(db, "SELECT bytes FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key",
                     chunk_key(content, 0), chunk_key(content + 1, 0) - 1);
@@ -96,12 +114,16 @@ Result<std::vector<HeldContent>> contents_of_hash(Database& db, Hash128 hash) {
 
 Result<bool> equal_bytes(Database& db, const HeldContent& held, const ContentRef& wanted) {
   if (held.size != wanted.size) return false;
-  if (wanted.staged == 0) return equal_to_bytes(db, held.content, wanted.bytes);
   const uint64_t chunks = (held.size + kChunkBytes - 1) / kChunkBytes;
+  if (wanted.staged == 0) {
+    auto equal = equal_to_bytes(db, held.content, wanted.bytes);
+    return !equal || *equal ? equal : differ(db, held, 0, chunks);
+  }
   for (uint64_t first = 0; first < chunks; first += kCompareStepChunks) {
-    auto equal = equal_chunks(db, held.content, wanted.staged, first,
-                              std::min(kCompareStepChunks, chunks - first));
-    if (!equal || !*equal) return equal;
+    const uint64_t count = std::min(kCompareStepChunks, chunks - first);
+    auto equal = equal_chunks(db, held.content, wanted.staged, first, count);
+    if (!equal) return equal;
+    if (!*equal) return differ(db, held, first, count);
   }
   return true;
 }

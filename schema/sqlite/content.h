@@ -30,8 +30,8 @@ struct HeldContent {
 };
 // Contents in use with this hash.
 Result<std::vector<HeldContent>> contents_of_hash(Database& db, Hash128 hash);
-// Whether the content has just the bytes of `wanted`, staged or not. False too when it has gone
-// meanwhile. No transaction is longer than 8 MiB of comparing.
+// Whether the content has just the bytes of `wanted`, staged or not. corrupt: it is damaged, or has
+// gone meanwhile. No transaction is longer than 8 MiB of comparing.
 Result<bool> equal_bytes(Database& db, const HeldContent& held, const ContentRef& wanted);
 
 // One use more; the row is there.

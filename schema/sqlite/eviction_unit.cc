@@ -56,13 +56,15 @@ Result<ContentId> find_match(Database& db, EvictionJob& job, const std::vector<H
   for (const HeldContent& one : held) {
     if (one.size != job.plan.content.size) continue;
     if (one.content == job.match) return one.content;
-    if (std::ranges::find(job.different, one.content) != job.different.end()) continue;
+    if (job.has_seen(one.content)) continue;
     if (job.plan.content.staged != 0) {
       job.compare_again = true;
+      job.held = held;
       return fail(Code::busy, "an equal content may have come meanwhile");
     }
     auto equal = equal_bytes(db, one, job.plan.content);
     if (equal && *equal) return one.content;
+    if (!equal) job.unread.push_back(one.content);
   }
   return 0;
 }
@@ -97,10 +99,12 @@ Decision to_decision(const Statement& row, ArtifactKind kind) {
   return found;
 }
 
-// A decision is known when its bytes are proved equal; once they are gone, hash and size decide.
-Result<std::optional<Decision>> known_decision(Database& db, const EvictionPlan& plan,
-                                               SessionId tree, ContentId match,
+// A decision is known when its bytes are proved equal. Once they are gone, or nobody can read them
+// and its file was removed, hash and size decide: the file is filled with what came.
+Result<std::optional<Decision>> known_decision(Database& db, const EvictionJob& job, SessionId tree,
+                                               ContentId match,
                                                const std::vector<HeldContent>& held) {
+  const EvictionPlan& plan = job.plan;
   const HashBytes hash(plan.content.hash);
   auto rows = query(db,
                     "SELECT e.id, e.session, s.id, e.dir, e.name, e.ino, e.replacement, e.size, "
@@ -119,7 +123,8 @@ Result<std::optional<Decision>> known_decision(Database& db, const EvictionPlan&
     const ContentId content = rows->uint64(10);
     if (content == match && match != 0) return to_decision(*rows, plan.kind);
     const bool gone = std::ranges::find(held, content, &HeldContent::content) == held.end();
-    if (gone && !forgotten) forgotten = to_decision(*rows, plan.kind);
+    const bool lost = rows->uint64(5) == 0 && job.has(job.unread, content);
+    if ((gone || lost) && !forgotten) forgotten = to_decision(*rows, plan.kind);
   }
 }
 
@@ -422,7 +427,7 @@ Result<EvictionOutcome> commit_job(Database& db, EvictionJob& job, int64_t now_n
   if (!held) return std::unexpected(std::move(held.error()));
   auto match = find_match(db, job, *held);
   if (!match) return std::unexpected(std::move(match.error()));
-  auto known = known_decision(db, job.plan, session->tree, *match, *held);
+  auto known = known_decision(db, job, session->tree, *match, *held);
   if (!known) return std::unexpected(std::move(known.error()));
   changes.tree = session->tree;
   changes.session = session->serial;

@@ -1,5 +1,4 @@
 // Decisions to put a text away: found, and made.
-#include <algorithm>
 #include <optional>
 
 #include "schema/sqlite/content.h"
@@ -11,20 +10,19 @@
 namespace ebla::sqlite {
 namespace {
 
-// Compares the content with those of its hash that the job does not know yet. Where comparing fails
-// the content is held for itself, which is always right.
-void compare(ReaderPool& readers, EvictionJob& job, const std::vector<HeldContent>& held) {
-  for (const HeldContent& one : held) {
-    if (one.size != job.plan.content.size || one.content == job.match ||
-        std::ranges::find(job.different, one.content) != job.different.end()) {
-      continue;
-    }
+// Compares the content with those of its hash that the job has not seen yet. One that cannot be
+// read is not shared: the content is held for itself, which is always right.
+void compare(ReaderPool& readers, EvictionJob& job) {
+  for (const HeldContent& one : job.held) {
+    if (one.size != job.plan.content.size || job.has_seen(one.content)) continue;
     auto reader = readers.take();
-    if (reader && equal_bytes(**reader, one, job.plan.content).value_or(false)) {
+    const auto equal = reader ? equal_bytes(**reader, one, job.plan.content)
+                              : Result<bool>(std::unexpected(reader.error()));
+    if (equal && *equal) {
       job.match = one.content;
       return;
     }
-    job.different.push_back(one.content);
+    (equal ? job.different : job.unread).push_back(one.content);
   }
 }
 
@@ -94,18 +92,18 @@ void SqliteStore::commit_eviction(EvictionPlan plan, ChangeOptions options,
   job->done = std::move(done);
   begin_job();
   if (job->plan.content.staged == 0) job->sums = chunk_sums(job->plan.content.bytes);
-  const auto held = held_contents(readers_, job->plan.content.hash);
-  if (job->plan.content.staged != 0 && !held.empty()) {
+  job->held = held_contents(readers_, job->plan.content.hash);
+  if (job->plan.content.staged != 0 && !job->held.empty()) {
     // As long as the content is: not on the caller's time, and not on the writer's.
     comparer_.post([this, job] { compare_and_submit(job); });
     return;
   }
-  compare(readers_, *job, held);
+  compare(readers_, *job);
   submit(std::move(job));
 }
 
 void SqliteStore::compare_and_submit(std::shared_ptr<EvictionJob> job) {
-  compare(readers_, *job, held_contents(readers_, job->plan.content.hash));
+  compare(readers_, *job);
   submit(std::move(job));
 }
 

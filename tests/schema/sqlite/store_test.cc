@@ -36,8 +36,12 @@ class SqliteStoreTest : public testing::Test {
   void close() { store_.reset(); }
   Store& store() { return *store_; }
 
-  EvictionOutcome put(const Session& session, const char* id, std::string text) {
-    auto ended = kit::commit_eviction(store(), kit::eviction_plan(session, id, std::move(text)));
+  EvictionOutcome put(const Session& session, std::string_view id, const std::string& text) {
+    auto plan = kit::eviction_plan(session, id, text);
+    if (text.size() > limits::kInlineContentBytes) {
+      plan.content = kit::stage_all(store(), text);
+    }
+    auto ended = kit::commit_eviction(store(), plan);
     EXPECT_TRUE(ended.ok()) << (ended.ok() ? "" : ended.result.error().text);
     return ended.ok() ? *ended : EvictionOutcome{};
   }
@@ -90,6 +94,33 @@ TEST_F(SqliteStoreTest, ADamagedChunkIsAnErrorOfThatFileAlone) {
   const auto again = put(session, "again", text);
   EXPECT_EQ(again.same_as, "");
   EXPECT_EQ(kit::read_file(store(), again.ino, limits::kChunkBytes), text);
+}
+
+// Its content is still that of another file, but nobody can compare it any more.
+TEST_F(SqliteStoreTest, ARemovedFileIsFilledAgainThoughItsOldBytesAreDamaged) {
+  const Session session = kit::make_session(store(), "s-aaaaa");
+  for (const size_t size : {size_t{300'000}, size_t{3'000'000}}) {
+    const std::string text = kit::random_bytes(size, 5);
+    const std::string id = "call" + std::to_string(size);
+    const auto first = put(session, id, text);
+    EXPECT_NE(put(session, id + "also", text).same_as, "");
+    const RemovePlan removal{.parent = session.folder, .name = id, .uid = 0, .reason = "rm"};
+    ASSERT_TRUE(kit::remove(store(), removal).ok());
+    close();
+    {
+      auto db = sqlite::Database::open(path_, sqlite::Database::Mode::read_write);
+      ASSERT_TRUE(db.has_value());
+      ASSERT_TRUE(
+          db->exec("UPDATE chunks SET bytes = zeroblob(length(bytes)) "
+                   "WHERE key & 0xffffff = 1"));
+    }
+    open();
+    const auto again = put(session, id, text);
+    EXPECT_TRUE(again.known);
+    EXPECT_EQ(again.path, first.path);
+    EXPECT_EQ(again.replacement, first.replacement);
+    EXPECT_EQ(kit::read_file(store(), again.ino, limits::kChunkBytes), text);
+  }
 }
 
 TEST_F(SqliteStoreTest, AMissingChunkIsAnErrorOfThatFileAlone) {
