@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "daemon/quota_options.h"
 #include "daemon/version.h"
 #include "schema/base/host_path.h"
 #include "schema/base/log.h"
@@ -68,6 +69,7 @@ Result<void> Daemon::open() {
   open.uid = geteuid();
   open.gid = getegid();
   open.clock = &clock_;
+  open.quotas = quotas_of(options_);
   open.note = options_.socket;
   open.warn = [this](const std::string& line) { options_.warnings.push_back(line); };
   auto store = sqlite::open_store(open);

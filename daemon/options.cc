@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "daemon/option_layers.h"
+#include "daemon/quota_options.h"
 #include "daemon/setting_text.h"
 #include "schema/base/fd.h"
 #include "schema/base/json.h"
@@ -35,6 +36,13 @@ Result<T> number(const Said& said, const std::string& text, T low, T high) {
     return value;
   }
   return bad(said, text, fmt::format("a number from {} to {}", low, high));
+}
+
+// Read again by quotas_of().
+Result<void> check_size(const Said& said) {
+  const std::string& text = said.values.back();
+  if (auto size = parse_size(text); !size) return bad(said, text, size.error().text);
+  return {};
 }
 
 Result<bool> yes_or_no(const Said& said) {
@@ -122,6 +130,7 @@ Result<void> apply(Options& options, std::string_view name, const Said& said) {
   if (name == "threads") {
     return put(number<unsigned>(said, said.values.back(), 0, kThreads), options.threads);
   }
+  if (name.ends_with("-limit") || name == "session-files") return check_size(said);
   if (name == "help") options.help = true;
   if (name == "version") options.version = true;
   return {};

@@ -2,6 +2,7 @@
 
 #include "daemon/json_views.h"
 #include "daemon/methods/methods.h"
+#include "daemon/quota_options.h"
 #include "daemon/version.h"
 
 namespace ebla::daemon::methods {
@@ -19,6 +20,15 @@ void write_usage(JsonWriter& out, const Usage& usage) {
       .member("free_bytes", usage.free_bytes)
       .member("wal_bytes", usage.wal_bytes)
       .member("host_free_bytes", usage.host_free_bytes)
+      .end_object();
+}
+
+void write_limits(JsonWriter& out, const sqlite::Quotas& quotas) {
+  out.begin_object()
+      .member("store_bytes", quotas.store_bytes)
+      .member("file_bytes", quotas.file_bytes)
+      .member("session_bytes", quotas.session_bytes)
+      .member("session_files", quotas.session_files)
       .end_object();
 }
 
@@ -105,6 +115,7 @@ void stats(MethodCall call) {
   JsonWriter out;
   out.begin_object();
   write_usage(out.key("store"), services.store.usage());
+  write_limits(out.key("limits"), quotas_of(services.options));
   write_evictions(out.key("evict"), services.evictions);
   write_prepares(out.key("prepare"), services.prepares);
   write_summaries(out.key("summaries"), services);

@@ -141,7 +141,7 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
     if (pending.unit.growth && begun) {
       // This transaction may have taken the room: what is left is judged when it has ended.
       look_at_space(pages_before);
-      if (!space.above_low_mark()) {
+      if (!space.above_low_mark() || !space.below_limit()) {
         put_back(lock, batch);
         break;
       }

@@ -176,7 +176,7 @@ uint64_t Writer::Impl::page_count() {
 void Writer::Impl::look_at_space(uint64_t pages_before) {
   const uint64_t pages = page_count();
   const auto free_pages = static_cast<uint64_t>(db.scalar("PRAGMA freelist_count").value_or(0));
-  space.note_free_pages(free_pages * page_bytes);
+  space.note_pages((pages - std::min(pages, free_pages)) * page_bytes, free_pages * page_bytes);
   struct stat info{};
   if (stat(options.path.c_str(), &info) != 0) return;
   const uint64_t bytes = pages * page_bytes;

@@ -36,7 +36,8 @@ uint64_t saturating_add(uint64_t a, uint64_t b) {
 DiskSpace::DiskSpace(const Writer::Options& options)
     : folder_(folder_of(options.path)),
       reserve_path_(options.path + ".reserve"),
-      disk_free_(options.disk_free ? options.disk_free : ask_system) {
+      disk_free_(options.disk_free ? options.disk_free : ask_system),
+      limit_bytes_(options.store_bytes) {
   const uint64_t total = look().total_bytes;
   reserve_bytes_ = std::min(options.reserve_bytes, total / 16);
   low_bytes_ = std::min(options.low_water_bytes, total / 16);
@@ -55,15 +56,21 @@ uint64_t DiskSpace::room() const {
   return room - std::min(room, owed_bytes_);
 }
 
+uint64_t DiskSpace::limit_left() const {
+  if (limit_bytes_ == 0) return std::numeric_limits<uint64_t>::max();
+  return limit_bytes_ - std::min(limit_bytes_, used_bytes_);
+}
+
 bool DiskSpace::growth_allowed() const {
   const std::lock_guard lock(mutex_);
+  if (limit_left() == 0) return false;
   return full_ ? room() > high_bytes_ : room() >= low_bytes_;
 }
 
 bool DiskSpace::admit_growth() {
   const std::lock_guard lock(mutex_);
   full_ = full_ ? room() <= high_bytes_ : room() < low_bytes_;
-  return !full_;
+  return !full_ && limit_left() != 0;
 }
 
 bool DiskSpace::above_low_mark() const {
@@ -71,8 +78,14 @@ bool DiskSpace::above_low_mark() const {
   return room() >= low_bytes_;
 }
 
+bool DiskSpace::below_limit() const {
+  const std::lock_guard lock(mutex_);
+  return limit_left() != 0;
+}
+
 bool DiskSpace::has_room(uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
+  if (limit_left() == 0 || limit_left() < bytes) return false;
   return room() >= saturating_add(full_ ? high_bytes_ : low_bytes_, bytes);
 }
 
@@ -81,9 +94,10 @@ void DiskSpace::note_full() {
   full_ = true;
 }
 
-void DiskSpace::note_free_pages(uint64_t bytes) {
+void DiskSpace::note_pages(uint64_t used_bytes, uint64_t free_bytes) {
   const std::lock_guard lock(mutex_);
-  free_page_bytes_ = bytes;
+  used_bytes_ = used_bytes;
+  free_page_bytes_ = free_bytes;
 }
 
 void DiskSpace::note_owed(uint64_t bytes) {
@@ -118,12 +132,22 @@ void DiskSpace::keep_reserve() {
   reserved_ = true;
 }
 
+// Free pages are room that the database has already.
 uint64_t DiskSpace::free_bytes() const {
-  return look().free_bytes;
+  const std::lock_guard lock(mutex_);
+  const uint64_t left = limit_left();
+  return std::min(look().free_bytes, left - std::min(left, free_page_bytes_));
 }
 
 std::string DiskSpace::text() const {
   const std::lock_guard lock(mutex_);
+  const bool disk_has_room = full_ ? room() > high_bytes_ : room() >= low_bytes_;
+  if (limit_bytes_ != 0 && disk_has_room) {
+    return fmt::format(
+        "the store has reached its limit of {} bytes (--store-limit): remove put-away results or "
+        "other files, or raise the limit",
+        limit_bytes_);
+  }
   return fmt::format(
       "the file system of the store is full: free space or remove put-away results; writing goes "
       "on "

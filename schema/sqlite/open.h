@@ -11,6 +11,7 @@
 #include "schema/base/fd.h"
 #include "schema/base/result.h"
 #include "schema/sqlite/database.h"
+#include "schema/sqlite/quota.h"
 #include "schema/store.h"
 
 namespace ebla::sqlite {
@@ -21,6 +22,7 @@ struct OpenOptions {
   uint32_t uid = 0;  // owner of a new store's folders
   uint32_t gid = 0;
   const Clock* clock = nullptr;  // must outlive the store
+  Quotas quotas;
   std::string note;  // one line for the lock, beside the process id: where the holder is reached
   // Gets OpenedFile::warning when open_store meets one.
   std::function<void(const std::string& line)> warn;

@@ -228,10 +228,11 @@ std::vector<std::shared_ptr<DirtyFile>> Overlay::all() const {
   return all;
 }
 
-int64_t Overlay::growth() const {
+int64_t Overlay::growth(std::optional<SessionId> tree) const {
   int64_t growth = 0;
   for (const auto& file : all()) {
     const std::scoped_lock lock(file->mutex);
+    if (tree && file->tree != *tree) continue;
     growth += static_cast<int64_t>(file->size) - static_cast<int64_t>(file->committed_size);
   }
   return growth;

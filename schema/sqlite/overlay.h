@@ -117,8 +117,9 @@ class Overlay {
   // The unit that was asked for did not come to it.
   void ask_again(Ino ino);
   size_t weight() const { return weight_.load(); }
-  // How many bytes longer all files together are than the database says.
-  int64_t growth() const;
+  // How many bytes longer all files together, or those of one session tree, are than the database
+  // says.
+  int64_t growth(std::optional<SessionId> tree = std::nullopt) const;
   bool empty() const { return count_.load() == 0; }
   uint64_t drops() const { return drops_.load(); }  // how often layers went so far
   void add_weight(DirtyFile& file, ptrdiff_t by);

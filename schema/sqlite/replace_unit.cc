@@ -113,11 +113,15 @@ Result<Ino> put_over(Database& db, const ReplacePlan& plan, NewNode node, const 
 }  // namespace
 
 Result<Attr> replace_file(Database& db, const ReplacePlan& plan, const std::vector<uint64_t>& sums,
-                          int64_t now_ns, ChangeSet& changes) {
+                          const Quotas& quotas, int64_t now_ns, ChangeSet& changes) {
   auto old = find_old(db, plan);
   if (!old) return std::unexpected(std::move(old.error()));
   auto size = size_of(db, plan.content);
   if (!size) return std::unexpected(std::move(size.error()));
+  const uint64_t before = *old ? (*old)->size : 0;
+  if (auto fits = check_growth(before, *size, quotas, *size); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
   auto content = take_content(db, plan.content, sums);
   if (!content) return std::unexpected(std::move(content.error()));
   const NewNode node{.size = *size, .content = *content};
@@ -143,7 +147,7 @@ void SqliteStore::replace(ReplacePlan plan, ChangeOptions options, Completion<At
                   auto kept = carried.write(db, plan.expected, changes);
                   if (!kept) return std::unexpected(std::move(kept.error()));
                 }
-                return replace_file(db, plan, sums, now_ns(), changes);
+                return replace_file(db, plan, sums, quotas_, now_ns(), changes);
               });
 }
 

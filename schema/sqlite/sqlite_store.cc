@@ -124,7 +124,10 @@ Result<std::unique_ptr<Store>> open_store(const OpenOptions& options) {
 }
 
 SqliteStore::SqliteStore(const OpenOptions& options, OpenedFile file)
-    : clock_(*options.clock), file_(std::move(file)), readers_(file_.path) {}
+    : clock_(*options.clock),
+      quotas_(options.quotas),
+      file_(std::move(file)),
+      readers_(file_.path) {}
 
 SqliteStore::~SqliteStore() {
   {
@@ -169,6 +172,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const OpenOptions& option
   writing.reserve_bytes = options.reserve_bytes;
   writing.low_water_bytes = options.low_water_bytes;
   writing.high_water_bytes = options.high_water_bytes;
+  writing.store_bytes = options.quotas.store_bytes;
   writing.sync = options.sync;
   auto writer = Writer::start(std::move(*db), std::move(writing));
   if (!writer) return std::unexpected(std::move(writer.error()));
@@ -199,6 +203,20 @@ void SqliteStore::check_in_background() {
     const std::scoped_lock lock(damage_mutex_);
     check_found_ = found->front();
   });
+}
+
+// In a tree that holds too much, because a limit was lowered, everything goes on but growth. Each
+// unit is judged, so what the tree had before this transaction tells whether this one grows it.
+Result<void> SqliteStore::check_quota(Database& db, SessionId tree) {
+  auto now = tree_usage(db, tree);
+  if (!now) return std::unexpected(std::move(now.error()));
+  auto fits = check_tree(*now, quotas_);
+  if (fits) return fits;
+  auto reader = readers_.take();
+  if (!reader) return std::unexpected(std::move(reader.error()));
+  const auto before = tree_usage(**reader, tree);
+  if (before && now->files <= before->files && now->bytes <= before->bytes) return {};
+  return fits;
 }
 
 Ino SqliteStore::root() const {

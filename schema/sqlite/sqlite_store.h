@@ -118,6 +118,10 @@ class SqliteStore final : public Store {
   // The same for one that commits written bytes as well.
   template <class T, class F>
   void change_file(const ChangeOptions& options, Growth growth, Completion<T> done, F unit);
+  // What a unit has made, or that its session tree may not grow by it.
+  template <class T>
+  Result<T> within_quota(Growth growth, Database& db, const ChangeSet& changes, Result<T> made);
+  Result<void> check_quota(Database& db, SessionId tree);
   // Gives `done` what has been written since, too.
   Completion<Attr> amended(Completion<Attr> done);
   Result<Attr> getattr_after(const Overlay::Glance& glance, Attr attr);
@@ -145,6 +149,7 @@ class SqliteStore final : public Store {
   void check_in_background();
 
   const Clock& clock_;
+  const Quotas quotas_;
   OpenedFile file_;  // holds the lock until everything below has ended
   ReaderPool readers_;
   Overlay overlay_;
@@ -154,13 +159,23 @@ class SqliteStore final : public Store {
   std::string check_found_;  // first line of what the check has found
   std::unique_ptr<Writer> writer_;
   HistoryFolds folds_;
-  WriteBehind write_behind_{overlay_, readers_, clock_};
+  WriteBehind write_behind_{overlay_, readers_, clock_, quotas_};
   std::mutex jobs_mutex_;
   std::condition_variable jobs_done_;
   size_t jobs_under_way_ = 0;
   QuickCheck check_;
   HelperThread comparer_;  // compares staged contents, which may be large
 };
+
+template <class T>
+Result<T> SqliteStore::within_quota(Growth growth, Database& db, const ChangeSet& changes,
+                                    Result<T> made) {
+  if (!made || growth != Growth::yes || changes.tree == 0 || !quotas_.of_sessions()) return made;
+  if (auto fits = check_quota(db, changes.tree); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  return made;
+}
 
 template <class T, class F>
 void SqliteStore::change(const ChangeOptions& options, Growth growth, Completion<T> done, F unit,
@@ -171,13 +186,15 @@ void SqliteStore::change(const ChangeOptions& options, Growth growth, Completion
   work.admitted = growth == Growth::admitted;
   work.committed = std::move(committed);
   if constexpr (std::is_void_v<T>) {
-    work.apply = std::move(unit);
+    work.apply = [this, growth, unit = std::move(unit)](Database& db, ChangeSet& changes) mutable {
+      return within_quota<void>(growth, db, changes, unit(db, changes));
+    };
     work.done = std::move(done);
   } else {
     auto value = std::make_shared<std::optional<T>>();
-    work.apply = [value, unit = std::move(unit)](Database& db,
-                                                 ChangeSet& changes) mutable -> Result<void> {
-      Result<T> made = unit(db, changes);
+    work.apply = [this, growth, value, unit = std::move(unit)](
+                     Database& db, ChangeSet& changes) mutable -> Result<void> {
+      Result<T> made = within_quota<T>(growth, db, changes, unit(db, changes));
       if (!made) return std::unexpected(std::move(made.error()));
       *value = std::move(*made);
       return {};
@@ -230,9 +247,9 @@ void SqliteStore::change_file(const ChangeOptions& options, Growth growth, Compl
   auto carried = std::make_shared<Carried>(overlay_);
   change(
       options, growth, std::move(done),
-      [carried, unit = std::move(unit)](Database& db, ChangeSet& changes) mutable {
+      [this, growth, carried, unit = std::move(unit)](Database& db, ChangeSet& changes) mutable {
         carried->begin();
-        auto made = unit(db, changes, *carried);
+        auto made = within_quota<T>(growth, db, changes, unit(db, changes, *carried));
         if (!made) carried->undone();
         return made;
       },

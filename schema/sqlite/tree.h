@@ -12,6 +12,7 @@
 #include "schema/file_plans.h"
 #include "schema/model.h"
 #include "schema/sqlite/database.h"
+#include "schema/sqlite/quota.h"
 
 namespace ebla::sqlite {
 
@@ -87,7 +88,7 @@ Result<Attr> create_node(Database& db, const CreatePlan& plan, int64_t now_ns, C
 Result<SessionId> inherit(Database& db, Ino parent, NewNode& node);
 // `sums` are those of bytes that are given in the plan.
 Result<Attr> replace_file(Database& db, const ReplacePlan& plan, const std::vector<uint64_t>& sums,
-                          int64_t now_ns, ChangeSet& changes);
+                          const Quotas& quotas, int64_t now_ns, ChangeSet& changes);
 Result<Attr> change_attributes(Database& db, const SetAttrPlan& plan, int64_t now_ns,
                                ChangeSet& changes);
 Result<void> set_xattr(Database& db, const XattrPlan& plan, int64_t now_ns, ChangeSet& changes);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <future>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "schema/base/limits.h"
@@ -92,16 +93,18 @@ struct WriteBehind::Edit {
   uint64_t weight = 0;  // bytes that it brings; 0: nothing grows
   ChangeOptions options;
   bool tells_range = true;
+  uint64_t tree_left = std::numeric_limits<uint64_t>::max();  // looked at before each attempt
   // With the file's mutex held: what the call is about, or why not; then the change itself, unless
   // the range is empty.
-  std::move_only_function<Result<Range>(const DirtyFile&)> range;
+  std::move_only_function<Result<Range>(const DirtyFile&, uint64_t tree_left)> range;
   std::move_only_function<void(DirtyFile&, Layer&, Range)> apply;
   std::move_only_function<void()> keep;  // before it waits
   std::move_only_function<void(Result<Range>, const ChangeSet&)> done;
 };
 
-WriteBehind::WriteBehind(Overlay& overlay, ReaderPool& readers, const Clock& clock)
-    : overlay_(overlay), readers_(readers), clock_(clock) {}
+WriteBehind::WriteBehind(Overlay& overlay, ReaderPool& readers, const Clock& clock,
+                         const Quotas& quotas)
+    : overlay_(overlay), readers_(readers), clock_(clock), quotas_(quotas) {}
 
 WriteBehind::~WriteBehind() {
   stop();
@@ -133,6 +136,10 @@ Result<FileStart> WriteBehind::read_start(Ino ino) {
                    .tree = row->is_null(5) ? 0 : row->uint64(5)};
 }
 
+Result<void> WriteBehind::check_end(const DirtyFile& file, uint64_t tree_left, uint64_t end) const {
+  return check_growth(file.size, end, quotas_, tree_left);
+}
+
 Result<void> WriteBehind::admit(uint64_t bytes) {
   auto accepted = writer_->accepts_growth(kRoomFactor * bytes);
   if (accepted || accepted.error().code != Code::no_space || probing_.exchange(true)) {
@@ -158,11 +165,18 @@ Result<bool> WriteBehind::try_edit(Edit& edit, Range& range, ChangeSet& changes)
   if (edit.options.deadline < std::chrono::steady_clock::now()) {
     return fail(Code::timeout, "the store was too busy: the deadline of the change passed");
   }
+  if (quotas_.session_bytes != 0) {
+    auto reader = readers_.take();
+    if (!reader) return std::unexpected(std::move(reader.error()));
+    auto left = sqlite::tree_left(**reader, overlay_, edit.ino, quotas_);
+    if (!left) return std::unexpected(std::move(left.error()));
+    edit.tree_left = *left;
+  }
   bool waits = false;
   bool ask = false;
   const auto start = [this](Ino ino) { return read_start(ino); };
   auto done = overlay_.change(edit.ino, start, [&](DirtyFile& file) -> Result<void> {
-    auto wanted = edit.range(file);
+    auto wanted = edit.range(file, edit.tree_left);
     if (!wanted) return std::unexpected(std::move(wanted.error()));
     range = *wanted;
     if (range.offset == range.end) return {};
@@ -237,7 +251,7 @@ void WriteBehind::fail_waiting(const Error& error) {
 
 namespace {
 
-Result<void> check_end(uint64_t offset, uint64_t length) {
+Result<void> check_range(uint64_t offset, uint64_t length) {
   if (offset <= kFileBytes && length <= kFileBytes - offset) return {};
   return fail(Code::too_large, fmt::format("a file has at most {} bytes", kFileBytes));
 }
@@ -251,9 +265,12 @@ void WriteBehind::write(WritePlan plan, std::string_view bytes, ChangeOptions op
   edit->ino = plan.ino;
   edit->weight = bytes.size();
   edit->options = options;
-  edit->range = [plan, count = bytes.size()](const DirtyFile& file) -> Result<Range> {
+  edit->range = [this, plan, count = bytes.size()](const DirtyFile& file,
+                                                   uint64_t left) -> Result<Range> {
     const uint64_t offset = plan.append ? file.size : plan.offset;
-    if (auto good = check_end(offset, count); !good) return std::unexpected(good.error());
+    auto good = check_range(offset, count);
+    if (good) good = check_end(file, left, offset + count);
+    if (!good) return std::unexpected(good.error());
     return Range{offset, offset + count};
   };
   edit->apply = [source, drop = plan.drop_privileges](DirtyFile& file, Layer& layer, Range range) {
@@ -285,11 +302,11 @@ void WriteBehind::allocate(AllocatePlan plan, ChangeOptions options, Completion<
   edit->ino = plan.ino;
   edit->options = options;
   edit->tells_range = zeros;
-  edit->range = [plan](const DirtyFile&) -> Result<Range> {
+  edit->range = [this, plan, grows](const DirtyFile& file, uint64_t left) -> Result<Range> {
     if (plan.length == 0) return fail(Code::invalid_params, "a range has at least one byte");
-    if (auto good = check_end(plan.offset, plan.length); !good) {
-      return std::unexpected(good.error());
-    }
+    auto good = check_range(plan.offset, plan.length);
+    if (good && grows) good = check_end(file, left, plan.offset + plan.length);
+    if (!good) return std::unexpected(good.error());
     return Range{plan.offset, plan.offset + plan.length};
   };
   edit->apply = [zeros, grows](DirtyFile& file, Layer& layer, Range range) {
@@ -313,9 +330,11 @@ void WriteBehind::copy(CopyPlan plan, Segments segments, ChangeOptions options,
     count += segment.length();
     edit->weight += segment.bytes.size();
   }
-  edit->range = [plan, count](const DirtyFile&) -> Result<Range> {
+  edit->range = [this, plan, count](const DirtyFile& file, uint64_t left) -> Result<Range> {
     if (count == 0) return Range{};
-    if (auto good = check_end(plan.to_offset, count); !good) return std::unexpected(good.error());
+    auto good = check_range(plan.to_offset, count);
+    if (good) good = check_end(file, left, plan.to_offset + count);
+    if (!good) return std::unexpected(good.error());
     if (plan.from == plan.to && plan.from_offset < plan.to_offset + count &&
         plan.to_offset < plan.from_offset + count) {
       return fail(Code::invalid_params, "the ranges overlap");
@@ -349,8 +368,10 @@ Result<uint64_t> WriteBehind::resize(const SetAttrPlan& plan) {
   Result<void> ended;
   Edit edit;
   edit.ino = plan.ino;
-  edit.range = [&](const DirtyFile& file) -> Result<Range> {
-    if (auto good = check_end(size, 0); !good) return std::unexpected(good.error());
+  edit.range = [&](const DirtyFile& file, uint64_t left) -> Result<Range> {
+    auto good = check_range(size, 0);
+    if (good) good = check_end(file, left, size);
+    if (!good) return std::unexpected(good.error());
     before = file.size;
     return Range{0, 1};  // never empty: the same size is a change too
   };

@@ -19,6 +19,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/sqlite/overlay.h"
+#include "schema/sqlite/quota.h"
 #include "schema/sqlite/reader_pool.h"
 #include "schema/sqlite/writer.h"
 #include "schema/store.h"
@@ -50,7 +51,7 @@ class Carried {
 class WriteBehind {
  public:
   // All must outlive it; nothing is committed before start().
-  WriteBehind(Overlay& overlay, ReaderPool& readers, const Clock& clock);
+  WriteBehind(Overlay& overlay, ReaderPool& readers, const Clock& clock, const Quotas& quotas);
   ~WriteBehind();  // stop()
   void start(Writer& writer);
   // Commits everything, as far as the store can, and ends the thread. Idempotent.
@@ -84,6 +85,8 @@ class WriteBehind {
   bool must_wait(const DirtyFile& file, uint64_t weight) const;
   Result<void> admit(uint64_t bytes);
   Result<FileStart> read_start(Ino ino);
+  // Whether the file may become `end` long.
+  Result<void> check_end(const DirtyFile& file, uint64_t tree_left, uint64_t end) const;
   void fail_waiting(const Error& error);
 
   void submit(Ino ino, ChangeOptions options, Completion<void> done);
@@ -95,6 +98,7 @@ class WriteBehind {
   Overlay& overlay_;
   ReaderPool& readers_;
   const Clock& clock_;
+  const Quotas& quotas_;
   Writer* writer_ = nullptr;
 
   std::mutex waiting_mutex_;

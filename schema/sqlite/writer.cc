@@ -81,6 +81,7 @@ Result<std::unique_ptr<Writer>> Writer::start(Database database, Options options
   if (const uint64_t frames = impl->space.reserve_bytes() / impl->page_bytes; frames != 0)
     impl->pass_frames = std::min(impl->pass_frames, std::max<uint64_t>(frames, 16));
   impl->note_old_log();
+  impl->look_at_space(impl->page_count());
   sqlite3_wal_hook(impl->db.handle(), &Impl::on_commit, impl.get());
   impl->space.keep_reserve();
 

@@ -58,6 +58,7 @@ class Writer {
     uint64_t reserve_bytes = 16u << 20;
     uint64_t low_water_bytes = 64u << 20;    // host free below: growth is refused
     uint64_t high_water_bytes = 128u << 20;  // and accepted again above
+    uint64_t store_bytes = 0;                // pages in use beyond: growth is refused; 0: any
     uint64_t revision = 0;                   // of the last committed unit: counting goes on there
     // Replaced by tests; empty: ask the system. The first returns 0 or an errno.
     std::function<int(int fd)> sync;
