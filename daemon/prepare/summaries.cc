@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/item/evict.h"
 #include "daemon/prepare/breaker.h"
 #include "daemon/prepare/client_offers.h"
 #include "daemon/prepare/command_summary.h"
@@ -107,11 +108,14 @@ std::optional<MadeSummary> from_command(Work& work, const std::string& command, 
 }  // namespace
 
 context::Excerpt excerpt_of(const Work& work) {
-  return [&store = work.services.store, body = work.body()](const context::WorkingMessage& message,
-                                                            size_t part, std::string_view argument,
-                                                            size_t bytes) -> std::string {
+  std::string media = context::artifact_folder(ArtifactKind::media, work.session().id) + "/";
+  return [&store = work.services.store, body = work.body(), media = std::move(media)](
+             const context::WorkingMessage& message, size_t part, std::string_view argument,
+             size_t bytes) -> std::string {
     for (const context::PutAway& put : context::put_away_of(message, part)) {
-      if (put.argument == argument) return stored_text(store, put.path, bytes).value_or("");
+      if (put.argument != argument) continue;
+      if (put.path.starts_with(media)) return "";
+      return stored_text(store, put.path, bytes).value_or("");
     }
     if (!argument.empty() || message.parts[part].replaced) return "";
     return context::text_start(body, message.message->parts[part], bytes);

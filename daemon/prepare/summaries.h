@@ -22,7 +22,7 @@ struct CutSummary {
 };
 
 // How texts of this list that were put away began, read from the store alone, so that it does not
-// matter who still has them. Refers to the work.
+// matter who still has them; of media nothing. Refers to the work.
 context::Excerpt excerpt_of(const Work& work);
 // What all summaries of this list's first `cut` messages are made from. Refers to the work.
 context::SummaryInput summary_input(const Work& work, size_t cut);

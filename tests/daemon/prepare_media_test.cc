@@ -8,6 +8,7 @@ namespace ebla::daemon {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class PrepareMediaTest : public PrepareFixture {
  protected:
@@ -161,6 +162,29 @@ TEST_F(PrepareMediaTest, DocumentsBecomeFilesOfTheirKind) {
   EXPECT_EQ(number_of(gone, "index"), 2u) << "the oldest that is not pinned";
   EXPECT_THAT(text_of(gone, "path"), HasSubstr(".pdf"));
   EXPECT_EQ(number_of(gone, "tokens_before"), 400'009 / limits::kDocumentBytesPerToken);
+}
+
+// To a client that keeps our list a link is a text that was put away.
+TEST_F(PrepareMediaTest, BytesOfAnImageAreNoBeginningOfAText) {
+  std::vector<std::string> list;
+  for (size_t n = 0; n < 30; ++n) show(list, n, png(2'000, n));
+  list.push_back(user("and now"));
+  const Json links = prepare(list, R"(,"window":1000000)");
+  EXPECT_GT(count_of(links, "media"), 5u);
+  list = messages_of(links);
+  for (size_t n = 0; n < 10; ++n) {
+    list.push_back(assistant(kit::prose(4'000)));
+    list.push_back(user(kit::prose(4'000)));
+  }
+  const Json asked = prepare(list, R"(,"window":35000,"summariser":"client")");
+  const Json* request = asked.find("summary_request");
+  ASSERT_NE(request, nullptr) << to_json(*asked.find("tokens"));
+  const std::string prompt = text_of(*request, "prompt");
+  EXPECT_THAT(prompt, HasSubstr("/conversation_history/media/"));
+  EXPECT_THAT(prompt, Not(HasSubstr("PNG")));
+  EXPECT_EQ(count_of(prepare(list, R"(,"window":20000,"summariser":"extract")"), "summary"), 1u);
+  EXPECT_THAT(history(), HasSubstr("/conversation_history/media/"));
+  EXPECT_THAT(history(), Not(HasSubstr("begins \"\\x89PNG")));
 }
 
 }  // namespace
