@@ -73,7 +73,7 @@ struct Usage {
   uint64_t database_bytes = 0;
   uint64_t free_bytes = 0;  // free pages within the database
   uint64_t wal_bytes = 0;
-  uint64_t host_free_bytes = 0;  // of the file system that holds the store
+  uint64_t host_free_bytes = 0;  // what the database may still grow by: disk, and a limit
 };
 
 struct Health {

@@ -122,7 +122,7 @@ class Store {
   // ChangeOptions::durability means nothing to them, and their ChangeSet has revision 0: its change
   // is not committed yet.
   // is_directory; invalid_params: no file; too_large beyond limits::kFileBytes; no_space, read_only
-  // or busy: the store accepts no growth now.
+  // or busy: the store accepts no growth now; quota_exceeded: a session tree, as for every growth.
 
   // Ends before it returns, on the caller's thread, unless the limits of memory make it wait for
   // what was written before: then the bytes are copied. Nothing of `bytes` is looked at later.
