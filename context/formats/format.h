@@ -45,6 +45,7 @@ struct Repair {
     dangling_call,     // no result, and the live turn has moved on: it gets one that says so
     stray_result,      // no call before it, or the call has its result already: what it says goes
                        // on as words of the user
+    outdated_result,   // ours, that says there is none, and the true one has come: it goes
     misplaced_result,  // not where the format wants it: it moves behind its call
     repeated_id,       // a call bears the id of another: it gets one of its own, and its result
     empty_content,     // a placeholder takes its place; part = parts.size(): all of the message

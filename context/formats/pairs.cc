@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "context/formats/format.h"
+#include "context/texts.h"
 #include "schema/base/hash.h"
 
 namespace ebla::context {
@@ -28,6 +29,10 @@ struct KeyHash {
 Key key_of(const Part& part) {
   return {part.call_id, part.call_id.empty() ? std::string_view(part.tool) : std::string_view(),
           part.number};
+}
+
+std::pair<size_t, size_t> place_of(PartAt at) {
+  return {at.message, at.part};
 }
 
 constexpr size_t kNone = SIZE_MAX;
@@ -59,7 +64,9 @@ const Part& part_at(const std::vector<Message>& messages, PartAt at) {
 
 class Pairer {
  public:
-  explicit Pairer(const Conversation& conversation) : messages_(conversation.messages) {
+  // As if the results `left_out`, ascending, did not stand there.
+  explicit Pairer(const Conversation& conversation, const std::vector<PartAt>& left_out = {})
+      : messages_(conversation.messages), left_out_(left_out) {
     by_key_.reserve(messages_.size() / 2);
   }
 
@@ -73,7 +80,7 @@ class Pairer {
       for (size_t p = 0; p < messages_[m].parts.size(); ++p) {
         const Part& part = messages_[m].parts[p];
         if (part.kind == PartKind::tool_call) call(part, {m, p});
-        if (part.kind == PartKind::tool_result) result(part, {m, p});
+        if (is_result(part, {m, p})) result(part, {m, p});
       }
     }
     for (const Call& call : calls_) {
@@ -83,6 +90,11 @@ class Pairer {
   }
 
  private:
+  bool is_result(const Part& part, PartAt at) const {
+    return part.kind == PartKind::tool_result &&
+           !std::ranges::binary_search(left_out_, place_of(at), {}, place_of);
+  }
+
   void call(const Part& part, PartAt at) {
     const auto [place, is_new] = by_key_.try_emplace(key_of(part));
     pairing_.id_repeats |= !is_new || part.number != 0;
@@ -155,8 +167,9 @@ class Pairer {
   // What comes before the model speaks again.
   void count_results(size_t m) {
     for (; m < messages_.size() && !is_model(messages_[m]); ++m) {
-      for (const Part& part : messages_[m].parts) {
-        if (part.kind != PartKind::tool_result) continue;
+      for (size_t p = 0; p < messages_[m].parts.size(); ++p) {
+        const Part& part = messages_[m].parts[p];
+        if (!is_result(part, {m, p})) continue;
         const auto found = by_key_.find(key_of(part));
         if (found == by_key_.end()) continue;
         if (found->second.results++ == 0) put_back(found->second);
@@ -165,6 +178,7 @@ class Pairer {
   }
 
   const std::vector<Message>& messages_;
+  std::vector<PartAt> left_out_;
   Pairing pairing_;
   std::vector<Call> calls_;
   std::unordered_map<Key, Calls, KeyHash> by_key_;
@@ -172,6 +186,21 @@ class Pairer {
   size_t turn_ = 0;
   bool doubled_ = false;  // a turn of the model asked twice under one key
 };
+
+// What repairs put in the place of a result that did not come.
+bool says_interrupted(const Part& result) {
+  static const std::string_view kText = texts::kInterrupted;
+  return !result.error && result.facts.bytes == kText.size() &&
+         result.facts.hash == xxh3_128(kText);
+}
+
+std::vector<Pair> interrupted(const Conversation& conversation, const Pairing& pairing) {
+  std::vector<Pair> found;
+  for (const Pair& pair : pairing.pairs) {
+    if (says_interrupted(part_at(conversation.messages, pair.result))) found.push_back(pair);
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -182,7 +211,24 @@ bool only_reasoning(const Message& message) {
 }
 
 Pairing pair_calls(const Conversation& conversation) {
-  return Pairer(conversation).pair();
+  Pairing all = Pairer(conversation).pair();
+  if (all.second.empty()) return all;
+  const std::vector<Pair> ours = interrupted(conversation, all);
+  std::vector<PartAt> outdated;
+  for (const Pair& pair : ours) outdated.push_back(pair.result);
+  if (ours.empty()) return all;
+  const Pairing without = Pairer(conversation, outdated).pair();
+  outdated.clear();
+  std::vector<std::pair<size_t, size_t>> answered;
+  for (const Pair& pair : without.pairs) answered.push_back(place_of(pair.call));
+  std::ranges::sort(answered);
+  for (const Pair& pair : ours) {
+    if (std::ranges::binary_search(answered, place_of(pair.call))) outdated.push_back(pair.result);
+  }
+  if (outdated.empty()) return all;
+  Pairing pairing = Pairer(conversation, outdated).pair();
+  pairing.outdated = std::move(outdated);
+  return pairing;
 }
 
 void pair_results(Conversation& conversation) {

@@ -8,7 +8,8 @@ namespace ebla::context {
 // A result answers the newest call of its id that has no result yet; of several calls that the
 // model made in one turn, and several results behind them, the first answers the first. Calls
 // without an id are told by the tool's name. A result may bear the client's own id though its call
-// has got a number since. Ids may be used again, in later turns or by mistake.
+// has got a number since. Ids may be used again, in later turns or by mistake. Where a repair put a
+// result that says there is none, and the client kept it, the true one still comes before it.
 //
 // What a reader of the list has found out is Conversation::pairing: this is for readers.
 Pairing pair_calls(const Conversation& conversation);

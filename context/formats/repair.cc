@@ -54,6 +54,7 @@ class Finder {
     for (PartAt call : repeated) add(call, What::repeated_id);
     for (PartAt result : pairing.strays) add(result, What::stray_result);
     for (const Pair& pair : pairing.second) add(pair.result, What::stray_result);
+    for (PartAt result : pairing.outdated) add(result, What::outdated_result);
     for (const Pair& pair : pairing.pairs) {
       if (!placing.in_place(pair)) add(pair.result, What::misplaced_result);
       if (part(pair.call).number != part(pair.result).number) add(pair.result, What::repeated_id);

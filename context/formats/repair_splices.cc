@@ -45,6 +45,7 @@ class Fixer {
         dangling_.insert({repair.message, repair.part});
       } else {
         dropped_[repair.message].insert(repair.part);
+        if (repair.what == What::outdated_result) continue;
         auto& to = repair.what == What::misplaced_result ? moved_ : carried_;
         to.insert({repair.message, repair.part});
       }

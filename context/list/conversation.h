@@ -125,6 +125,7 @@ struct Pairing {
   std::vector<PartAt> unanswered;  // calls, in order
   std::vector<PartAt> strays;      // results without a call before them, in order
   std::vector<Pair> second;        // results of a call that has one already, in order
+  std::vector<PartAt> outdated;    // results of ours that say there is none, of calls that have one
   bool id_repeats = false;         // some id is more than one call's
 };
 

@@ -24,6 +24,8 @@ std::string_view repair_name(Repair::What what) {
       return "dangling_call";
     case Repair::What::stray_result:
       return "stray_result";
+    case Repair::What::outdated_result:
+      return "outdated_result";
     case Repair::What::misplaced_result:
       return "misplaced_result";
     case Repair::What::repeated_id:

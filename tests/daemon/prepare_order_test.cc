@@ -159,6 +159,36 @@ TEST_F(PrepareOrderTest, NoSummaryCoversALateResult) {
   }
 }
 
+// The client that took what said that there is none goes on as the one that never saw it.
+TEST_F(PrepareOrderTest, TheTrueResultTakesThePlaceOfTheOneThatSaidThereIsNone) {
+  const std::string text = kit::numbered_rows(200'000);
+  for (const Speech& speech : speeches()) {
+    for (const std::string& result : {std::string("found: 42"), text}) {
+      SCOPED_TRACE(fmt::format("{} {}", speech.format, result.size()));
+      fresh_store();
+      List list = {speech.user("go"), call_of(speech, "a"), call_of(speech, "b"),
+                   result_of(speech, "b", "small"), speech.user("hurry")};
+      List kept = messages_of(ask(speech, list));
+      EXPECT_THAT(all_of(kept), HasSubstr("the call was interrupted"));
+      for (List* each : {&list, &kept}) each->push_back(speech.model("I wait for it"));
+      EXPECT_EQ(messages_of(ask(speech, list)), messages_of(ask(speech, kept)));
+      for (List* each : {&list, &kept}) each->push_back(result_of(speech, "a", result));
+      const Json reply = ask(speech, kept);
+      EXPECT_EQ(count_of(reply, "tool_result"), result == text ? 1u : 0u);
+      const List out = messages_of(reply);
+      EXPECT_THAT(all_of(out), Not(HasSubstr("the call was interrupted")));
+      EXPECT_THAT(all_of(out), Not(HasSubstr("carried on as text")));
+      EXPECT_THAT(all_of(out), HasSubstr(result == text ? "kept whole in a file" : "found: 42"));
+      for (const List& each : {list, kept, out}) EXPECT_EQ(messages_of(ask(speech, each)), out);
+      start();
+      EXPECT_EQ(messages_of(ask(speech, list)), out);
+      EXPECT_EQ(messages_of(ask(speech, kept)), out);
+      go_on(speech, list, out);
+      go_on(speech, kept, out);
+    }
+  }
+}
+
 // Frameworks count the calls of each turn from 1.
 TEST_F(PrepareOrderTest, OneIdInEveryTurnMixesNothingUp) {
   for (const Speech& speech : speeches()) {
