@@ -2,6 +2,7 @@
 // goes on as words of the user.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,17 @@ std::string carried_text(std::string_view body, const Part& result, const Part* 
 std::vector<std::string> carried_blocks(const FormatBase& format, std::string_view body,
                                         const Message& message, size_t result,
                                         const Part* answered);
+
+// The result that a text carries on; nullopt: it is no such text, to the byte.
+struct CarriedText {
+  std::string_view lead;
+  std::string_view said;  // by the tool
+  std::string_view call_id;
+  std::string_view tool;
+};
+std::optional<CarriedText> read_carried(std::string_view text);
+// How a replacement stands in the place of this part: within the words that carry a result on.
+std::string standing_form(const Part& part, std::string_view replacement);
 
 // Whether a text is one that a repair put there: nobody said it.
 bool is_stand_in(std::string_view text);

@@ -97,6 +97,13 @@ void PartReader::text(Message& message, Span block, const JsonValue& token) {
   part.stand_in = is_stand_in(said);
   part.showing = showing_of(said);
   part.facts = measure_part(said);
+  if (!part.stand_in) return;
+  const auto carried = read_carried(said);
+  if (!carried) return;
+  part.carried = std::make_shared<const Carried>(
+      Carried{std::string(carried->lead), measure_part(carried->said)});
+  part.call_id = carried->call_id;
+  part.tool = carried->tool;
 }
 
 void PartReader::reasoning(Message& message, const JsonValue& block, const JsonValue& token) {

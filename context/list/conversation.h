@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,13 +70,20 @@ struct PartFacts {
   uint64_t tokens = 0;      // window count (tokens.h), unscaled
 };
 
+// A result that answers no call of the list, as a repair carries it on in words of the user
+// (formats/carried.h). The part has its call id and tool, as far as the words tell them.
+struct Carried {
+  std::string lead;  // the words in front of what the tool said
+  PartFacts facts;   // of what it said
+};
+
 struct Part {
   PartKind kind = PartKind::text;
   Span span;                // the block; of plain string content: the string token
   std::vector<Span> texts;  // the string tokens, quotes included, that are its text in order
   Span arguments;           // tool_call: the object, or the string token that holds JSON
   Span content;             // tool_result: the value that a replacement stands for (string or list)
-  std::string call_id;      // tool_call, tool_result: as the client gave it, decoded
+  std::string call_id;      // tool_call, tool_result, carried: as the client gave it, decoded
   uint32_t number = 0;      // of a call of an id that others bear, too (call_ids.h)
   std::string tool;         // name; of a result: where the format or the call tells it
   bool free_form = false;   // tool_call: the arguments are plain text, not JSON
@@ -90,6 +98,7 @@ struct Part {
   bool immovable = false;                   // image: no text can stand in its place
   bool stand_in = false;                    // text: a repair put it there, nobody said it
   Showing showing = Showing::words;  // text, tool_result: that of its texts which shows least
+  std::shared_ptr<const Carried> carried;   // text: of these words
   PartFacts facts;
 };
 
@@ -143,6 +152,16 @@ struct Conversation {
   // be touched.
   bool partial = false;
 };
+
+// What a tool said that the client runs: a result, or one that is carried on. Both are put away by
+// the same rules.
+inline bool is_answer(const Part& part) {
+  return part.carried != nullptr || (part.kind == PartKind::tool_result && !part.provider_side);
+}
+// What a part is put away by and found again.
+inline const PartFacts& item_facts(const Part& part) {
+  return part.carried ? part.carried->facts : part.facts;
+}
 
 // A model message: what fresh and settled are told by.
 inline bool is_model(const Message& message) {

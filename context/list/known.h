@@ -43,13 +43,14 @@ std::vector<ListItem> list_items(const Conversation& conversation, const ReadArg
 std::vector<ItemQuery> item_queries(std::span<const ListItem> items);
 
 // Hash of a call's canonical arguments with originals in the place of those that arrived replaced.
-// Asked only for calls with such arguments; `originals` by name.
+// Asked only for calls with such arguments; `originals` by name. Also of the words that carry a
+// result on, with the only original in place of what the tool said.
 struct OriginalArgument {
   std::string_view name;
   const Original* original = nullptr;
 };
 using HashOriginals =
-    std::function<Hash128(const Part& call, std::span<const OriginalArgument> originals)>;
+    std::function<Hash128(const Part& part, std::span<const OriginalArgument> originals)>;
 
 // What one message of the client's list is found by.
 struct Link {

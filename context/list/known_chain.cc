@@ -54,6 +54,13 @@ void resolve_arguments(const Message& message, const Known& known, std::vector<H
   }
 }
 
+// Around what a tool said stand the words that carry it on.
+Hash128 resolved_hash(const Part& part, const Original& original, const HashOriginals& hash) {
+  if (!part.carried || !hash) return original.hash;
+  const OriginalArgument said{"", &original};
+  return hash(part, {&said, 1});
+}
+
 Hash128 resolved_identity(const Message& message, const Known& known) {
   const bool any = std::ranges::any_of(
       known.answers, [](const ItemAnswer& answer) { return answer.original.has_value(); });
@@ -67,7 +74,11 @@ Hash128 resolved_identity(const Message& message, const Known& known) {
     if (!original || !item.argument.empty() || !stands_for(item.query.kind, original->kind)) {
       continue;
     }
-    hashes[item.part] = original->hash;
+    // A result is asked for twice, and what stands around it is read once.
+    const bool again =
+        i > 0 && known.items[i - 1].part == item.part && known.answers[i - 1].original;
+    if (again) continue;
+    hashes[item.part] = resolved_hash(message.parts[item.part], *original, *known.originals);
     if (original->kind == ArtifactKind::media) whole.parts[item.part].kind = PartKind::image;
   }
   resolve_arguments(message, known, hashes);
@@ -140,11 +151,12 @@ std::vector<ListItem> list_items(const Conversation& conversation, const ReadArg
     const Message& message = conversation.messages[m];
     for (size_t p = 0; p < message.parts.size(); ++p) {
       const Part& part = message.parts[p];
-      if (part.provider_side || part.facts.bytes < limits::kItemBytes) continue;
+      const PartFacts& own = item_facts(part);
+      if (part.provider_side || own.bytes < limits::kItemBytes) continue;
       const auto add = [&](ArtifactKind kind, std::string_view id) {
-        items.push_back({m, p, "", part.facts, {kind, id, part.facts.hash, part.facts.bytes}});
+        items.push_back({m, p, "", own, {kind, id, own.hash, own.bytes}});
       };
-      if (part.kind == PartKind::tool_result) {
+      if (is_answer(part)) {
         add(ArtifactKind::tool_result, part.call_id);
         add(ArtifactKind::old_result, part.call_id);
       } else if (part.kind == PartKind::text && message.role == Role::user) {

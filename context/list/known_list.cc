@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context/formats/carried.h"
 #include "context/item/item_limit.h"
 #include "context/item/scan.h"
 #include "context/list/known.h"
@@ -90,9 +91,8 @@ void Builder::find_first_task() {
 WorkingPart Builder::part(const Part& part) const {
   WorkingPart out;
   out.tokens = part.facts.tokens;
-  out.original_tokens =
-      tokens_of_sum(rule_sum(part.facts.characters, part.facts.class_sum, in_.settings->size_rule));
-  if (part.kind != PartKind::tool_result) return out;
+  out.original_tokens = rule_tokens(item_facts(part));
+  if (!is_answer(part)) return out;
   out.never = in_.settings->never.contains(part.tool);
   out.always = in_.settings->always.contains(part.tool);
   return out;
@@ -121,8 +121,9 @@ void Builder::apply(const ListItem& item, const ItemAnswer& answer, WorkingMessa
     at.original_tokens = answer.original->tokens;
   } else if (answer.decision && !at.replaced) {
     at.original_tokens = answer.decision->tokens;
-    replace_part(message, part, answer.decision->replacement, answer.decision->path,
-                 estimate_tokens(answer.decision->replacement));
+    std::string text = standing_form(message.message->parts[part], answer.decision->replacement);
+    const uint64_t tokens = estimate_tokens(text);
+    replace_part(message, part, std::move(text), answer.decision->path, tokens);
   }
 }
 

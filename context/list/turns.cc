@@ -60,8 +60,9 @@ size_t first_needed(const Conversation& conversation) {
   const std::vector<Message>& messages = conversation.messages;
   size_t needed = messages.empty() ? 0 : messages.size() - 1;
   for (size_t i = first_fresh(conversation); i < needed; ++i) {
-    const bool result = std::ranges::any_of(
-        messages[i].parts, [](const Part& part) { return part.kind == PartKind::tool_result; });
+    const bool result = std::ranges::any_of(messages[i].parts, [](const Part& part) {
+      return part.kind == PartKind::tool_result || part.carried;
+    });
     if (result) needed = i;
   }
   const size_t live = live_turn(conversation);

@@ -35,8 +35,8 @@ std::vector<Candidate> candidates_of(const WorkingList& list) {
     for (size_t p = 0; p < message.parts.size(); ++p) {
       const Part& part = message.message->parts[p];
       const WorkingPart& working = message.parts[p];
-      if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-          working.never || !is_fresh(message, p) || list.is_reader(message, p)) {
+      if (!is_answer(part) || working.replaced || working.never || !is_fresh(message, p) ||
+          list.is_reader(message, p)) {
         continue;
       }
       found.push_back({i, p, working.tokens, false, {}});

@@ -28,10 +28,7 @@ std::vector<Candidate> candidates_of(const WorkingList& list) {
     for (size_t p = 0; p < message.parts.size(); ++p) {
       const Part& part = message.message->parts[p];
       const WorkingPart& working = message.parts[p];
-      if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-          working.kept) {
-        continue;
-      }
+      if (!is_answer(part) || working.replaced || working.kept) continue;
       int turn = list.is_reader(message, p) ? 1 : 0;
       if (working.never) turn = 2;
       found.push_back(

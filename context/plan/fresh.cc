@@ -7,7 +7,8 @@ namespace ebla::context {
 namespace {
 
 uint64_t rule_sum_of(const Part& part, const Settings& settings) {
-  return rule_sum(part.facts.characters, part.facts.class_sum, settings.size_rule);
+  const PartFacts& facts = item_facts(part);
+  return rule_sum(facts.characters, facts.class_sum, settings.size_rule);
 }
 
 // Why a fresh result has to go; nullptr: it stays.
@@ -18,7 +19,7 @@ const char* reason_of(const Part& part, const WorkingPart& working, const Settin
   if (over_limit(rule_sum_of(part, settings), limit.tokens)) {
     return limit.by_share ? "window_share" : "item_limit";
   }
-  const PartFacts& facts = part.facts;
+  const PartFacts& facts = item_facts(part);
   if (over_host_limit(facts.characters, facts.bytes, facts.lines, settings.host_limit)) {
     return "host_limit";
   }
@@ -31,10 +32,7 @@ void plan_results(const WorkingList& list, size_t index, const Settings& setting
   for (size_t p = 0; p < message.parts.size(); ++p) {
     const Part& part = message.message->parts[p];
     const WorkingPart& working = message.parts[p];
-    if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-        working.kept || !is_fresh(message, p)) {
-      continue;
-    }
+    if (!is_answer(part) || working.replaced || working.kept || !is_fresh(message, p)) continue;
     const char* reason = reason_of(part, working, settings, room);
     if (reason != nullptr && !list.is_reader(message, p)) {
       plans.push_back({index, p, ArtifactKind::tool_result, "", reason, false, false});
@@ -51,8 +49,9 @@ void plan_texts(const WorkingList& list, size_t index, const Settings& settings,
   std::vector<size_t> whole;
   uint64_t sum = 0;
   for (size_t p = 0; p < message.parts.size(); ++p) {
-    if (message.message->parts[p].kind != PartKind::text || message.parts[p].replaced) continue;
-    sum += rule_sum_of(message.message->parts[p], settings);
+    const Part& part = message.message->parts[p];
+    if (part.kind != PartKind::text || part.carried || message.parts[p].replaced) continue;
+    sum += rule_sum_of(part, settings);
     if (!message.parts[p].kept) whole.push_back(p);
   }
   std::ranges::stable_sort(whole, std::ranges::greater(), [&](size_t p) {

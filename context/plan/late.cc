@@ -82,8 +82,8 @@ std::vector<ItemPlan> plan_old_results(const WorkingList& list, const Settings& 
     for (size_t p = 0; p < message.parts.size() && !relief.enough(); ++p) {
       const Part& part = message.message->parts[p];
       const WorkingPart& working = message.parts[p];
-      if (part.kind != PartKind::tool_result || part.provider_side || working.replaced ||
-          working.kept || working.never || working.original_tokens <= limits::kOldResultTokens) {
+      if (!is_answer(part) || working.replaced || working.kept || working.never ||
+          working.original_tokens <= limits::kOldResultTokens) {
         continue;
       }
       relief.add({i, p, ArtifactKind::old_result, "", "old_result", true, false}, working.tokens,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "context/formats/carried.h"
 #include "context/list/identity.h"
 #include "context/list/known.h"
 #include "context/list/own_file.h"
@@ -31,11 +32,23 @@ std::vector<context::ArgumentFacts> measured_arguments(std::string_view body, co
   return facts;
 }
 
-// The arguments with the originals in place of what arrived replaced, as they were hashed when the
-// client had them whole.
-Hash128 hash_with_originals(Work& work, const Part& call,
+// One that was removed makes the message one that was not seen before.
+std::optional<std::string> original_text(Work& work, const Original& original) {
+  auto text = stored_text(work.services.store, original.path, original.size);
+  if (text) return *std::move(text);
+  if (text.error().code != Code::file_not_found) work.degrade(std::move(text.error()));
+  return std::nullopt;
+}
+
+// The part with the originals in place of what arrived replaced, as it was hashed when the client
+// had it whole.
+Hash128 hash_with_originals(Work& work, const Part& part,
                             std::span<const context::OriginalArgument> originals) {
-  const Json arguments = context::arguments_value(work.body(), call);
+  if (part.carried) {
+    const auto said = original_text(work, *originals.front().original);
+    return said ? xxh3_128(context::standing_form(part, *said)) : part.facts.hash;
+  }
+  const Json arguments = context::arguments_value(work.body(), part);
   JsonWriter out;
   out.begin_object();
   for (const auto& [name, value] : arguments.members) {
@@ -45,12 +58,8 @@ Hash128 hash_with_originals(Work& work, const Part& call,
       out.raw(to_json(value));
       continue;
     }
-    auto text = stored_text(work.services.store, at->original->path, at->original->size);
-    if (!text) {
-      // One that was removed makes the call one that was not seen before.
-      if (text.error().code != Code::file_not_found) work.degrade(std::move(text.error()));
-      return call.facts.hash;
-    }
+    const auto text = original_text(work, *at->original);
+    if (!text) return part.facts.hash;
     out.string(*text);
   }
   return xxh3_128(context::canonical_json(out.end_object().take()));
@@ -125,8 +134,8 @@ uint64_t horizon_of(const Work& work) {
   return work.replay ? std::min(work.horizon, work.replay->newest) : work.horizon;
 }
 
-void forget_later(Work& work, Knowledge& known) {
-  for (ItemAnswer& answer : known.answers) {
+void forget_later(Work& work, std::vector<ItemAnswer>& answers) {
+  for (ItemAnswer& answer : answers) {
     if (answer.decision && answer.decision->id > horizon_of(work)) answer.decision.reset();
     if (answer.decision) work.newest = std::max(work.newest, answer.decision->id);
   }
@@ -181,13 +190,13 @@ Result<void> apply_known(Work& work) {
   Knowledge known = ask(work, items);
   context::Chain chain = context::chain_of(
       conversation, items, known.answers, known.passes,
-      [&](const Part& call, std::span<const context::OriginalArgument> originals) {
-        return hash_with_originals(work, call, originals);
+      [&](const Part& part, std::span<const context::OriginalArgument> originals) {
+        return hash_with_originals(work, part, originals);
       });
   if (!work.late.empty()) chain.needed = std::min(chain.needed, work.late.front().message);
   if (!chain.links.empty()) work.chain = chain.links.back().chain;
   work.replay = find_replay(work);
-  forget_later(work, known);
+  forget_later(work, known.answers);
   context::ListInput input;
   input.conversation = &conversation;
   input.settings = &work.settings();

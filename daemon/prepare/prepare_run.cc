@@ -59,7 +59,7 @@ std::vector<ItemPlan> plan_asked(const Work& work) {
   for (size_t m = 0; m < work.list.messages.size() && !ids.empty(); ++m) {
     const auto& parts = work.list.messages[m].message->parts;
     for (size_t p = 0; p < parts.size(); ++p) {
-      if (parts[p].kind != PartKind::tool_result || parts[p].provider_side) continue;
+      if (!context::is_answer(parts[p])) continue;
       if (std::ranges::none_of(ids, [&](const std::string& id) { return names(id, parts[p]); })) {
         continue;
       }
@@ -75,7 +75,7 @@ void note_not_found(Work& work) {
     const Part* found = nullptr;
     for (const context::Message& message : work.current.conversation->messages) {
       const auto result = std::ranges::find_if(message.parts, [&](const Part& part) {
-        return part.kind == PartKind::tool_result && names(id, part);
+        return (part.kind == PartKind::tool_result || part.carried) && names(id, part);
       });
       if (result != message.parts.end()) found = &*result;
     }

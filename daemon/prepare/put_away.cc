@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
+#include "context/formats/carried.h"
 #include "context/item/evict.h"
 #include "context/item/names.h"
 #include "context/list/marks.h"
 #include "context/list/own_file.h"
+#include "context/plan/equals.h"
 #include "context/text/tokens.h"
 #include "daemon/content_intake.h"
 #include "daemon/prepare/known.h"
@@ -52,7 +55,12 @@ const Part& part_of(const Work& work, const ItemPlan& plan) {
 Result<std::string> content_of(const Work& work, const ItemPlan& plan) {
   const Part& part = part_of(work, plan);
   if (plan.kind == ArtifactKind::media) return context::media_bytes(work.body(), part);
-  if (plan.kind != ArtifactKind::argument) return context::text_of(work.body(), part);
+  if (plan.kind != ArtifactKind::argument) {
+    std::string text = context::text_of(work.body(), part);
+    if (!part.carried) return text;
+    const auto carried = context::read_carried(text);
+    return carried ? std::string(carried->said) : text;
+  }
   for (context::StringArgument& argument : context::string_arguments(work.body(), part)) {
     if (argument.name == plan.argument) return std::move(argument.text);
   }
@@ -211,39 +219,55 @@ void begin(Work& work, Item& item) {
                                       item.change.completion(work.services));
 }
 
-void note(Work& work, const Item& item, std::string path) {
-  const WorkingMessage& message = message_of(work.list, item.plan);
-  const Part& part = message.message->parts[item.plan.part];
-  Action action{.what = artifact_kind_name(item.plan.kind), .index = work.sent_index(message)};
+// Where the client has it: results that are carried on stood elsewhere.
+size_t sent_index(const Work& work, const WorkingMessage& message, const Part& part) {
+  for (const context::PartAt& stray : work.strays) {
+    const Part& sent = work.sent.conversation->messages[stray.message].parts[stray.part];
+    if (part.carried && sent.facts.hash == part.carried->facts.hash) return stray.message;
+  }
+  return work.sent_index(message);
+}
+
+void note(Work& work, const Item& item, const ItemPlan& at, std::string path) {
+  const WorkingMessage& message = message_of(work.list, at);
+  const Part& part = message.message->parts[at.part];
+  Action action{.what = artifact_kind_name(at.kind), .index = sent_index(work, message, part)};
   action.id = part.call_id;
   action.tool = part.tool;
   action.path = std::move(path);
-  action.reason = item.plan.reason;
+  action.reason = at.reason;
   action.tokens_before = item.eviction.tokens;
   action.tokens_after = item.eviction.tokens_after;
   work.actions.push_back(std::move(action));
 }
 
-void apply(Work& work, const Item& item, std::string text, std::string path) {
-  WorkingMessage& message = message_of(work.list, item.plan);
+void apply_at(Work& work, const Item& item, const ItemPlan& at, const std::string& replacement,
+              const std::string& path) {
+  WorkingMessage& message = message_of(work.list, at);
+  std::string text = context::standing_form(message.message->parts[at.part], replacement);
   const uint64_t tokens = context::estimate_tokens(text);
-  note(work, item, path);
-  if (item.plan.kind == ArtifactKind::argument) {
-    context::replace_argument(message, item.plan.part, item.plan.argument, std::move(text),
-                              std::move(path), tokens);
-    recount_call(work, message, item.plan.part);
+  note(work, item, at, path);
+  if (at.kind == ArtifactKind::argument) {
+    context::replace_argument(message, at.part, at.argument, std::move(text), path, tokens);
+    recount_call(work, message, at.part);
   } else {
-    context::replace_part(message, item.plan.part, std::move(text), std::move(path), tokens);
+    context::replace_part(message, at.part, std::move(text), path, tokens);
   }
 }
 
-void apply_dry(Work& work, const Item& item) {
+// A decision is found by its content, by the next call too: whatever equals the item goes with it.
+void apply(Work& work, const Item& item, const context::Equals& equals,
+           const std::string& replacement, const std::string& path) {
+  for (const ItemPlan& at : equals.of(item.plan)) apply_at(work, item, at, replacement, path);
+}
+
+void apply_dry(Work& work, const Item& item, const context::Equals& equals) {
   NamedText text;
   for (size_t i = 0; i < item.eviction.replacement_parts.size(); ++i) {
     if (i > 0) text.name();
     text.text(item.eviction.replacement_parts[i]);
   }
-  apply(work, item, text.joined(item.eviction.stem + item.eviction.extension), "");
+  apply(work, item, equals, text.joined(item.eviction.stem + item.eviction.extension), "");
 }
 
 void count(Services& services, const EvictionOutcome& outcome, const Item& item) {
@@ -294,15 +318,19 @@ std::string own_file(const Work& work, const ItemPlan& plan,
 }  // namespace
 
 void put_away(Work& work, std::span<const ItemPlan> plans) {
-  if (work.stopped()) return;
+  if (work.stopped() || plans.empty()) return;
   std::vector<Item> items;
   items.reserve(plans.size());
+  const context::Equals equals(work.list);
+  std::unordered_set<context::ItemKey, context::ItemKeyHash> going;
   std::optional<context::OwnFiles> files;  // read once, if an argument goes
   for (const ItemPlan& plan : plans) {
     if (plan.kind == ArtifactKind::media && part_of(work, plan).immovable) {
       context::keep_part(message_of(work.list, plan), plan.part, plan.argument);
       continue;
     }
+    const context::ItemKey key = context::key_of(work.list, plan);
+    if (going.contains(key)) continue;
     Item item{plan, {}, {}, {}};
     if (plan.kind == ArtifactKind::argument) item.own_file = own_file(work, plan, files);
     auto goes = ready(work, item);
@@ -315,17 +343,19 @@ void put_away(Work& work, std::span<const ItemPlan> plans) {
       continue;
     }
     if (work.request().dry_run) {
-      apply_dry(work, item);
+      apply_dry(work, item, equals);
+      going.insert(key);
       continue;
     }
     begin(work, item);
+    going.insert(key);
     items.push_back(std::move(item));
   }
   settle(work, items, [&](const Item& item, EvictionOutcome outcome) {
     count(work.services, outcome, item);
     work.newest = std::max(work.newest, outcome.id);
     work.services.proven.raise(outcome.id);
-    apply(work, item, std::move(outcome.replacement), std::move(outcome.path));
+    apply(work, item, equals, outcome.replacement, outcome.path);
   });
 }
 

@@ -7,9 +7,8 @@
 namespace ebla::daemon {
 
 // `sent` repaired becomes `current`, each repair an action; as it is where the provider keeps the
-// list, or it is wanted whole. Once a call. Results that answer no call go on as
-// words of the user; long ones are put away first, by the rules of any other result. Blocks for the
-// store; needs the room.
+// list, or it is wanted whole. Once a call. Results that answer no call go on as words of the user,
+// and are put away there by the rules of any other result.
 void repair(Work& work);
 
 }  // namespace ebla::daemon

@@ -73,7 +73,8 @@ struct Work {
   ListBody sent;     // as the client sent it
   ListBody current;  // repaired: what `list` points into
   ListDraft draft{0};
-  std::vector<context::PartAt> late;  // context::late_results()
+  std::vector<context::PartAt> late;    // context::late_results()
+  std::vector<context::PartAt> strays;  // of `sent`: results that are carried on as words
   context::WorkingList list;
   // In a dry run: the list with known decisions alone, which is what goes back.
   std::optional<context::WorkingList> known_list;
