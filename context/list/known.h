@@ -75,6 +75,25 @@ Chain chain_of(const Conversation& conversation, std::span<const ListItem> items
                std::span<const ItemAnswer> answers, std::span<const Pass> passes,
                const HashOriginals& originals);
 
+// An image or document that the list carries itself. Equal ones are shown again, and what became of
+// one says nothing of the next: a medium of a result is known by its call, any other by all that
+// was said up to it. What was decided before the model had seen it holds from then on; what was
+// decided after, once it has.
+struct ListMedium {
+  size_t message = 0;
+  size_t part = 0;
+  std::string id;  // that a decision bears in the place of a call's
+  std::string fresh_id;
+  Hash128 hash;
+  uint64_t size = 0;  // bytes
+};
+// The id of a decision that was made before the model had seen it.
+std::string fresh_medium_id(std::string_view id);
+// Ascending.
+std::vector<ListMedium> list_media(const Conversation& conversation, const Chain& chain);
+// Two for each: by `fresh_id`, by `id`. They point into `media`.
+std::vector<ItemQuery> media_queries(std::span<const ListMedium> media);
+
 // The longest known pass that is a prefix of the list, covers nothing that is needed, and no call
 // whose result came later.
 struct KnownPass {
@@ -90,6 +109,8 @@ struct ListInput {
   std::span<const ListItem> items;
   std::span<const ItemAnswer> answers;
   const Chain* chain = nullptr;
+  std::span<const ListMedium> media;
+  std::span<const ItemAnswer> media_answers;  // to media_queries(); empty: none is known
   std::optional<KnownPass> pass;
   std::string summary;               // its message's text
   std::span<const uint64_t> pinned;  // the caller's, indexes of its list

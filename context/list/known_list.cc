@@ -56,12 +56,15 @@ class Builder {
   WorkingPart part(const Part& part) const;
   void apply(const ListItem& item, const ItemAnswer& answer, WorkingMessage& message,
              size_t part) const;
+  void apply(const EvictionOutcome& decision, WorkingMessage& message, size_t part) const;
+  void apply_media(WorkingMessage& message, size_t before);
 
   const ListInput& in_;
   const std::vector<Message>& messages_;
   const Chain& chain_;
   std::vector<uint64_t> caller_pins_;
   size_t item_ = 0;  // first item of the next message that is built
+  size_t medium_ = 0;
   std::optional<size_t> first_task_;
 };
 
@@ -120,10 +123,33 @@ void Builder::apply(const ListItem& item, const ItemAnswer& answer, WorkingMessa
     at.path = answer.original->path;
     at.original_tokens = answer.original->tokens;
   } else if (answer.decision && !at.replaced) {
-    at.original_tokens = answer.decision->tokens;
-    std::string text = standing_form(message.message->parts[part], answer.decision->replacement);
-    const uint64_t tokens = estimate_tokens(text);
-    replace_part(message, part, std::move(text), answer.decision->path, tokens);
+    // One that bears no id, as those of media once did, tells nothing of what is shown anew.
+    const bool anew = item.query.kind == ArtifactKind::media && is_fresh(message, part);
+    if (!anew) apply(*answer.decision, message, part);
+  }
+}
+
+void Builder::apply(const EvictionOutcome& decision, WorkingMessage& message, size_t part) const {
+  message.parts[part].original_tokens = decision.tokens;
+  std::string text = standing_form(message.message->parts[part], decision.replacement);
+  const uint64_t tokens = estimate_tokens(text);
+  replace_part(message, part, std::move(text), decision.path, tokens);
+}
+
+// By their own decisions. `before`: as of mark_late().
+void Builder::apply_media(WorkingMessage& message, size_t before) {
+  while (medium_ < in_.media.size() && in_.media[medium_].message < message.index) ++medium_;
+  for (; medium_ < in_.media.size() && in_.media[medium_].message == message.index; ++medium_) {
+    const size_t part = in_.media[medium_].part - before;
+    message.parts[part].medium = in_.media[medium_].id;
+    if (in_.media_answers.empty()) continue;
+    const auto& fresh = in_.media_answers[2 * medium_].decision;
+    const auto& seen = in_.media_answers[2 * medium_ + 1].decision;
+    if (fresh) {
+      apply(*fresh, message, part);
+    } else if (seen && !is_fresh(message, part)) {
+      apply(*seen, message, part);
+    }
   }
 }
 
@@ -155,6 +181,7 @@ WorkingMessage Builder::message(size_t index) {
     out.parts.push_back(part(out.message->parts[p]));
   }
   mark_late(out, before);
+  apply_media(out, before);
   while (item_ < in_.items.size() && in_.items[item_].message < index) ++item_;
   for (; item_ < in_.items.size() && in_.items[item_].message == index; ++item_) {
     if (in_.items[item_].part < before) continue;

@@ -38,6 +38,7 @@ struct WorkingPart {
   bool late = false;                       // of a result that the model has not read, though a
                                            // message of it stands behind (late_results())
   std::vector<WorkingArgument> arguments;  // of a call
+  std::string medium;                      // of an image or document: ListMedium::id
 };
 
 struct WorkingMessage {

@@ -40,6 +40,7 @@ class Equals {
     std::string_view argument;
   };
   void add(const std::vector<WorkingMessage>& messages, bool pin);
+  bool fresh(bool pin, size_t message, size_t part) const;
 
   const WorkingList& list_;
   std::unordered_map<ItemKey, std::vector<Place>, ItemKeyHash> places_;

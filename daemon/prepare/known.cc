@@ -134,6 +134,15 @@ uint64_t horizon_of(const Work& work) {
   return work.replay ? std::min(work.horizon, work.replay->newest) : work.horizon;
 }
 
+// What became of the images and documents.
+std::vector<ItemAnswer> ask_media(Work& work, std::span<const context::ListMedium> media) {
+  if (media.empty() || work.session().serial == 0) return {};
+  auto answers = find_items(work, context::media_queries(media));
+  if (answers) return *std::move(answers);
+  work.degrade(std::move(answers.error()));
+  return {};
+}
+
 void forget_later(Work& work, std::vector<ItemAnswer>& answers) {
   for (ItemAnswer& answer : answers) {
     if (answer.decision && answer.decision->id > horizon_of(work)) answer.decision.reset();
@@ -196,13 +205,18 @@ Result<void> apply_known(Work& work) {
   if (!work.late.empty()) chain.needed = std::min(chain.needed, work.late.front().message);
   if (!chain.links.empty()) work.chain = chain.links.back().chain;
   work.replay = find_replay(work);
+  const auto media = context::list_media(conversation, chain);
+  auto media_answers = ask_media(work, media);
   forget_later(work, known.answers);
+  forget_later(work, media_answers);
   context::ListInput input;
   input.conversation = &conversation;
   input.settings = &work.settings();
   input.items = items;
   input.answers = known.answers;
   input.chain = &chain;
+  input.media = media;
+  input.media_answers = media_answers;
   if (!conversation.partial && !work.whole) {
     input.pass = context::find_pass(chain, passes_of(work, known));
   }

@@ -11,6 +11,7 @@
 #include "context/formats/carried.h"
 #include "context/item/evict.h"
 #include "context/item/names.h"
+#include "context/list/known.h"
 #include "context/list/marks.h"
 #include "context/list/own_file.h"
 #include "context/plan/equals.h"
@@ -171,6 +172,15 @@ bool clips_reader(const Work& work, const ItemPlan& plan) {
          work.list.is_reader(message_of(work.list, plan), plan.part);
 }
 
+// What stands for the call's id in the decision.
+std::string decision_id(const Work& work, const ItemPlan& plan) {
+  const WorkingMessage& message = message_of(work.list, plan);
+  if (plan.kind == ArtifactKind::human) return {};
+  if (plan.kind != ArtifactKind::media) return message.message->parts[plan.part].call_id;
+  const std::string& medium = message.parts[plan.part].medium;
+  return context::is_fresh(message, plan.part) ? context::fresh_medium_id(medium) : medium;
+}
+
 // Reads the item and says what shall stand in its place; false: it stays. In a dry run nothing is
 // staged.
 Result<bool> ready(Work& work, Item& item) {
@@ -202,9 +212,7 @@ Result<bool> ready(Work& work, Item& item) {
   item.eviction = *std::move(eviction);
   item.eviction.session = work.session().serial;
   item.eviction.kind = item.plan.kind;
-  const bool unnamed =
-      item.plan.kind == ArtifactKind::human || item.plan.kind == ArtifactKind::media;
-  item.eviction.call_id = unnamed ? std::string() : part.call_id;
+  item.eviction.call_id = decision_id(work, item.plan);
   item.eviction.tool = part.tool;
   item.eviction.uid = work.asked.uid;
   item.eviction.gid = work.asked.gid;

@@ -3,6 +3,7 @@
 
 #include "context/text/tokens.h"
 #include "tests/daemon/prepare_fixture.h"
+#include "tests/kit/store_calls.h"
 
 namespace ebla::daemon {
 namespace {
@@ -48,6 +49,13 @@ class PrepareMediaTest : public PrepareFixture {
     if (!answer.result) return {};
     out_ = answer.blobs.at(0);
     return *std::move(answer.result);
+  }
+  // The new list, message by message.
+  std::vector<std::string> kept_list() const {
+    std::vector<std::string> kept;
+    const Result<Json> list = parse_json(out_);
+    for (const Json& message : list->items) kept.push_back(to_json(message));
+    return kept;
   }
   std::string out_;  // the new list
 };
@@ -141,6 +149,88 @@ TEST_F(PrepareMediaTest, TurnsWithAPictureEachTakeFewPassesAndTheNewestStays) {
   const Json reply = prepare_body(list_of(list), "");
   EXPECT_TRUE(reply.find("actions")->items.empty());
   EXPECT_GT(number_of(*reply.find("known"), "items"), 10u);
+}
+
+// A tool that takes the same picture again, and a user who shows it again.
+TEST_F(PrepareMediaTest, APictureThatIsShownAgainStaysUntilItsOwnTurnComes) {
+  const std::string same = png(3'000, 999);
+  std::vector<std::string> list;
+  show(list, 1, png(3'000, 0));
+  for (size_t n = 2; n < 4; ++n) show(list, n, same);  // by the user, by a tool
+  for (size_t n = 4; n < 24; ++n) show(list, n, png(3'000, n));
+  list.pop_back();
+  prepare_body(list_of(list), "");
+  const std::string data = base64(same);
+  const auto shown = [&] {
+    size_t count = 0;
+    for (size_t at = out_.find(data); at != std::string::npos; at = out_.find(data, at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(shown(), 0u) << "both went";
+  std::vector<std::string> kept = kept_list();
+  std::vector<std::string> more = {assistant("seen")};
+  for (size_t n = 30; n < 34; ++n) show(more, n, same);  // two by each
+  for (const std::string& message : more) {
+    list.push_back(message);
+    kept.push_back(message);
+    if (message == assistant("seen")) continue;
+    const size_t before = list.size();
+    SCOPED_TRACE(before);
+    const Json reply = prepare_body(list_of(list), "");
+    EXPECT_EQ(count_of(reply, "media"), 0u);
+    const std::string answer = out_;
+    EXPECT_GE(shown(), 1u);
+    prepare_body(list_of(kept), "");
+    EXPECT_TRUE(out_ == answer);
+    prepare_body(list_of(list), "");
+    EXPECT_TRUE(out_ == answer);
+  }
+  EXPECT_EQ(shown(), 4u) << "settled by now, and no rule wants them to go";
+}
+
+// Once decided it holds, though the model had not seen it.
+TEST_F(PrepareMediaTest, APictureThatWentUnseenStaysAway) {
+  std::vector<std::string> list;
+  show(list, 0, png(3'000, 1));
+  const std::string large = png(300'000, 2);
+  list.push_back(blocks("user", {image(large), R"({"type":"text","text":"look"})"}));
+  must("session.open", R"({"key":"s","settings":{"image_bytes":200000}})");
+  EXPECT_EQ(count_of(prepare_body(list_of(list), R"(,"pinned":[0])"), "media"), 1u);
+  const std::string answer = out_;
+  std::vector<std::string> kept = kept_list();
+  EXPECT_EQ(count_of(prepare_body(list_of(list), R"(,"pinned":[0])"), "media"), 0u);
+  EXPECT_TRUE(out_ == answer);
+  for (std::vector<std::string>* each : {&list, &kept}) {
+    each->push_back(assistant("seen"));
+    each->push_back(user("go on"));
+  }
+  EXPECT_EQ(count_of(prepare_body(list_of(list), R"(,"pinned":[0])"), "media"), 0u);
+  const std::string later = out_;
+  EXPECT_EQ(later.find(base64(large).substr(0, 1'000)), std::string::npos);
+  prepare_body(list_of(kept), R"(,"pinned":[0])");
+  EXPECT_TRUE(out_ == later);
+}
+
+// A store of before knows media by what they hold alone.
+TEST_F(PrepareMediaTest, ALinkOfBeforeHoldsForWhatTheModelHasSeen) {
+  const std::string bytes = png(3'000, 5);
+  std::vector<std::string> list;
+  show(list, 1, bytes);
+  list.push_back(user("next"));
+  prepare_body(list_of(list), "");  // the session is there
+  const Session session = *store_->find_session(kUid, "s");
+  EvictionPlan plan = kit::eviction_plan(session, "", bytes, "ignored");
+  plan.kind = ArtifactKind::media;
+  plan.extension = ".png";
+  plan.replacement_parts = {"[moved into /", "]"};
+  ASSERT_TRUE(kit::commit_eviction(*store_, plan).ok());
+  // One list that was not answered yet: seen, and shown anew.
+  show(list, 3, bytes);
+  list.pop_back();
+  prepare_body(list_of(list), "");
+  EXPECT_THAT(out_, HasSubstr("[moved into /"));
+  EXPECT_NE(out_.find(base64(bytes)), std::string::npos);
 }
 
 TEST_F(PrepareMediaTest, DocumentsBecomeFilesOfTheirKind) {

@@ -49,9 +49,9 @@ void FakeStore::pass(const PassKey& key, std::string_view summary) {
   passes_.push_back(std::move(pass));
 }
 
-std::vector<ItemAnswer> FakeStore::find(std::span<const ListItem> items) const {
+std::vector<ItemAnswer> FakeStore::find(std::span<const ItemQuery> queries) const {
   std::vector<ItemAnswer> answers;
-  for (const ItemQuery& query : item_queries(items)) {
+  for (const ItemQuery& query : queries) {
     ItemAnswer& answer = answers.emplace_back();
     const auto stands = originals_.find(query.hash);
     if (stands != originals_.end()) answer.original = stands->second;
@@ -64,14 +64,18 @@ std::vector<ItemAnswer> FakeStore::find(std::span<const ListItem> items) const {
 WorkingList FakeStore::list(const Conversation& conversation,
                             const std::vector<uint64_t>& pinned) const {
   const auto items = list_items(conversation, arguments);
-  const auto answers = find(items);
+  const auto answers = find(item_queries(items));
   const Chain chain = chain_of(conversation, items, answers, passes_, originals);
+  const auto media = list_media(conversation, chain);
+  const auto media_answers = find(media_queries(media));
   ListInput input;
   input.conversation = &conversation;
   input.settings = &settings;
   input.items = items;
   input.answers = answers;
   input.chain = &chain;
+  input.media = media;
+  input.media_answers = media_answers;
   input.pass = find_pass(chain, passes_);
   if (input.pass) input.summary = messages_.at(input.pass->pass->id);
   input.pinned = pinned;

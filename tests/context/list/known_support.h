@@ -21,7 +21,7 @@ class FakeStore {
   // What pass_key() and a summary message come to.
   void pass(const PassKey& key, std::string_view summary);
 
-  std::vector<ItemAnswer> find(std::span<const ListItem> items) const;
+  std::vector<ItemAnswer> find(std::span<const ItemQuery> queries) const;
   // Everything known of the list, as `prepare` finds it.
   WorkingList list(const Conversation& conversation,
                    const std::vector<uint64_t>& pinned = {}) const;

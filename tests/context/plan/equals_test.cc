@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/context/list/known_support.h"
 #include "tests/context/list/list_builder.h"
 
 namespace ebla::context {
@@ -69,6 +70,43 @@ TEST(Equals, WhatIsCarriedOnIsPlannedAsAResult) {
   ASSERT_EQ(places(plans), (Places{"3.0"}));
   EXPECT_EQ(plans[0].kind, ArtifactKind::tool_result);
   EXPECT_EQ(places(plan_clip(list, 100)).front(), "3.0");
+}
+
+// A picture that the model has not seen is not the one that went.
+TEST(Equals, OneThatIsShownAgainIsAnother) {
+  FakeStore store;
+  ListBuilder builder;
+  builder.image(4'000);
+  const PartFacts picture = builder.last_part().facts;
+  builder.model(5).image(4'000);
+  builder.last_part().facts = picture;
+  const Conversation conversation = builder.done();
+  WorkingList list = store.list(conversation);
+  EXPECT_NE(list.messages[0].parts[0].medium, list.messages[2].parts[0].medium);
+  ItemPlan plan = at(0);
+  plan.kind = ArtifactKind::media;
+  EXPECT_EQ(places(Equals(list).of(plan)), (Places{"0.0"}));
+  store.decision(ArtifactKind::media, list.messages[0].parts[0].medium, picture, "link");
+  list = store.list(conversation);
+  EXPECT_TRUE(list.messages[0].parts[0].replaced);
+  EXPECT_FALSE(list.messages[2].parts[0].replaced);
+  // Decided before it was seen, it holds then and later.
+  store.decision(ArtifactKind::media, fresh_medium_id(list.messages[2].parts[0].medium), picture,
+                 "link");
+  EXPECT_TRUE(store.list(conversation).messages[2].parts[0].replaced);
+  builder.model(5).user(5);
+  EXPECT_TRUE(store.list(builder.done()).messages[2].parts[0].replaced);
+}
+
+// Those that were decided about by their content alone.
+TEST(Equals, ADecisionWithoutAnIdHoldsForWhatWasSeen) {
+  FakeStore store;
+  ListBuilder builder;
+  builder.image(4'000);
+  store.decision(ArtifactKind::media, "", builder.last_part().facts, "link");
+  EXPECT_FALSE(store.list(builder.done()).messages[0].parts[0].replaced);
+  builder.model(5);
+  EXPECT_TRUE(store.list(builder.done()).messages[0].parts[0].replaced);
 }
 
 }  // namespace

@@ -46,8 +46,12 @@ void PassDriver::carry_out(WorkingList& list, const std::vector<ItemPlan>& plans
       keep_part(message, plan.part, plan.argument);
       continue;
     }
-    const bool by_id = plan.kind != ArtifactKind::human && !media;
-    store_.decision(plan.kind, by_id ? part.call_id : "", facts, text);
+    std::string id = plan.kind == ArtifactKind::human ? "" : part.call_id;
+    if (media) {
+      id = message.parts[plan.part].medium;
+      if (is_fresh(message, plan.part)) id = fresh_medium_id(id);
+    }
+    store_.decision(plan.kind, id, facts, text);
     if (argument != nullptr) {
       replace_argument(message, plan.part, plan.argument, text, "/stored", tokens);
     } else {
