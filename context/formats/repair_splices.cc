@@ -45,7 +45,10 @@ class Fixer {
         dangling_.insert({repair.message, repair.part});
       } else {
         dropped_[repair.message].insert(repair.part);
-        if (repair.what == What::outdated_result) continue;
+        if (repair.what == What::outdated_result) {
+          outdated_[call_before({repair.message, repair.part})] = {repair.message, repair.part};
+          continue;
+        }
         auto& to = repair.what == What::misplaced_result ? moved_ : carried_;
         to.insert({repair.message, repair.part});
       }
@@ -79,6 +82,21 @@ class Fixer {
 
  private:
   using At = std::pair<size_t, size_t>;
+
+  // The call that a result of ours was put behind.
+  At call_before(At at) const {
+    const Part& result = conversation_.messages[at.first].parts[at.second];
+    for (size_t m = at.first; m-- > 0;) {
+      const std::vector<Part>& parts = conversation_.messages[m].parts;
+      for (size_t p = parts.size(); p-- > 0;) {
+        const Part& part = parts[p];
+        const bool same = part.call_id == result.call_id && part.number == result.number &&
+                          (!part.call_id.empty() || part.tool == result.tool);
+        if (part.kind == PartKind::tool_call && same) return {m, p};
+      }
+    }
+    return at;
+  }
 
   // A call and its result together.
   void give_numbers(const std::vector<PartAt>& calls) {
@@ -121,7 +139,11 @@ class Fixer {
     }
     for (const Pair& pair : pairing_.pairs) {
       if (!moved_.contains({pair.result.message, pair.result.part})) continue;
-      by_call[{pair.call.message, pair.call.part}] = moved_json(pair.result);
+      const At call{pair.call.message, pair.call.part};
+      // Where the one of ours stood, it is in the order that results are put in.
+      const auto outdated = outdated_.find(call);
+      std::string& to = outdated == outdated_.end() ? by_call[call] : taken_[outdated->second];
+      to = moved_json(pair.result);
     }
     for (auto& [call, json] : by_call) {
       placed_[placing_.target(call.first)].push_back(std::move(json));
@@ -152,7 +174,8 @@ class Fixer {
     const std::vector<Part>& parts = conversation_.messages[m].parts;
     const auto dropped = dropped_.find(m);
     for (size_t p = 0; p < parts.size(); ++p) {
-      const bool stays = dropped == dropped_.end() || !dropped->second.contains(p);
+      const bool stays =
+          dropped == dropped_.end() || !dropped->second.contains(p) || taken_.contains({m, p});
       if (parts[p].kind == PartKind::tool_result && stays) return true;
     }
     return false;
@@ -233,8 +256,13 @@ class Fixer {
       splice.insert = std::move(placed->second);
     }
     if (m == conversation_.messages.size()) return;
-    if (dropped_.contains(m)) {
+    if (const auto dropped = dropped_.find(m); dropped != dropped_.end()) {
       splice.remove = 1;
+      for (const size_t p : dropped->second) {
+        if (const auto taken = taken_.find({m, p}); taken != taken_.end()) {
+          splice.insert.push_back(taken->second);
+        }
+      }
     } else if (changed_.contains(m)) {
       splice.remove = 1;
       splice.insert.push_back(message_json(m));
@@ -315,6 +343,9 @@ class Fixer {
     for (size_t i = 0; i < blocks.items.size(); ++i) {
       if (const auto part = gone.find(blocks.begins[i]); part != gone.end()) {
         const At at{m, part->second};
+        if (const auto taken = taken_.find(at); taken != taken_.end()) {
+          results.push_back(taken->second);
+        }
         if (!carried_.contains(at) || leaving_.contains(at)) continue;
         std::ranges::move(carried(m, part->second), std::back_inserter(rest));
         continue;
@@ -349,6 +380,8 @@ class Fixer {
   std::map<At, uint32_t> number_of_;                  // the same, of calls
   std::set<At> dangling_;
   std::set<At> moved_;
+  std::map<At, At> outdated_;        // results of ours that go, by their calls
+  std::map<At, std::string> taken_;  // what takes their place
   std::set<At> carried_;
   std::set<At> leaving_;  // of those that are carried on: to another message
   std::map<size_t, std::vector<std::string>> carried_to_;  // their blocks, by that message

@@ -209,6 +209,50 @@ TEST(Stray, AnyContentIsCarried) {
   }
 }
 
+// Results that come one after the other stand in one order, whether the client kept what said that
+// there is none or not.
+TEST(Stray, LateResultsTakeThePlacesThatWereKeptForThem) {
+  const auto check = [](FormatId id, const std::vector<std::string>& steps) {
+    const Format& format = format_of(id);
+    std::string sent;
+    std::string kept;
+    for (const std::string& step : steps) {
+      for (std::string* list : {&sent, &kept}) {
+        if (!list->empty()) list->append(",");
+        list->append(step);
+      }
+      const std::string out = settled("[" + sent + "]", id);
+      EXPECT_EQ(canonical(repaired("[" + kept + "]", format)), canonical(out)) << step;
+      kept = out.substr(1, out.size() - 2);
+    }
+    EXPECT_THAT(kept, testing::Not(HasSubstr("interrupted")));
+    EXPECT_THAT(kept, testing::Not(HasSubstr("carried on")));
+  };
+  const std::string ok = R"({"role":"assistant","content":"ok"},{"role":"user","content":"go"})";
+  const auto block = [](std::string_view id) {
+    return R"({"role":"user","content":[{"type":"tool_result","tool_use_id":")" + std::string(id) +
+           R"(","content":"result"}]})";
+  };
+  check(FormatId::anthropic, {R"({"role":"user","content":"a"},{"role":"assistant","content":[
+            {"type":"tool_use","id":"1","name":"t","input":{}},
+            {"type":"tool_use","id":"2","name":"t","input":{}},
+            {"type":"tool_use","id":"3","name":"t","input":{}}]},)" +
+                                  block("3") + R"(,{"role":"user","content":"hurry"})",
+                              ok, block("2"), ok, block("1"), ok});
+  const auto message = [](std::string_view id) {
+    return R"({"role":"tool","tool_call_id":")" + std::string(id) + R"(","content":"result"})";
+  };
+  const auto call = [](std::string_view id) {
+    return R"({"id":")" + std::string(id) +
+           R"(","type":"function","function":{"name":"t","arguments":"{}"}})";
+  };
+  check(FormatId::openai,
+        {R"({"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[)" +
+             call("1") + "," + call("2") + "," + call("3") + "]}," + message("3") +
+             R"(,{"role":"user","content":"hurry"})",
+         ok, message("2"), ok, message("1"), ok});
+}
+
 // What was carried on is read back to the byte, and is put away by what the tool said.
 TEST(Stray, IsReadBackAsWhatTheToolSaid) {
   struct Case {
