@@ -97,8 +97,8 @@ struct Part {
   ContentShape shape = ContentShape::text;  // tool_result: of its content
   bool immovable = false;                   // image: no text can stand in its place
   bool stand_in = false;                    // text: a repair put it there, nobody said it
-  Showing showing = Showing::words;  // text, tool_result: that of its texts which shows least
-  std::shared_ptr<const Carried> carried;   // text: of these words
+  Showing showing = Showing::words;        // text, tool_result: that of its texts which shows least
+  std::shared_ptr<const Carried> carried;  // text: of these words
   PartFacts facts;
 };
 

@@ -1,6 +1,6 @@
 // The removed messages as a summariser reads them: entries in order, each a label of ours and a
-// text in a fence. Messages have the numbers of the whole conversation, as in the history. Media are
-// references, never data; what was put away is its replacement and how the original began.
+// text in a fence. Messages have the numbers of the whole conversation, as in the history. Media
+// are references, never data; what was put away is its replacement and how the original began.
 #pragma once
 
 #include <string>

@@ -68,8 +68,8 @@ class Environment {
 
 // Descriptor of the child: its end is ours, or the daemon's death.
 constexpr int kLifeline = 3;
-// A daemon that is killed can end nobody. Somebody in the group waits for that, and does: no child of
-// the command's, which may wait for all of its own.
+// A daemon that is killed can end nobody. Somebody in the group waits for that, and does: no child
+// of the command's, which may wait for all of its own.
 constexpr const char* kScript =
     "((read -r _ <&3; kill -KILL 0) >/dev/null 2>&1 &); exec 3<&-; exec /bin/sh -c \"$1\"";
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -118,6 +119,22 @@ size_t find_backslash(std::string_view text, size_t at) {
   return at;
 }
 
+// A bit for each backslash of the 64 bytes.
+constexpr size_t kBlocks = 64;
+uint64_t backslashes(const char* at) {
+  uint64_t found = 0;
+#ifdef __SSE2__
+  const __m128i wanted = _mm_set1_epi8('\\');
+  for (size_t i = 0; i < kBlocks; i += kBlock) {
+    const int bits = _mm_movemask_epi8(_mm_cmpeq_epi8(load_block(at + i), wanted));
+    found |= static_cast<uint64_t>(static_cast<uint32_t>(bits)) << i;
+  }
+#else
+  for (size_t i = 0; i < kBlocks; ++i) found |= uint64_t{at[i] == '\\'} << i;
+#endif
+  return found;
+}
+
 // Copies up to the next backslash; returns where that is. `out` has room for all of `text`.
 size_t copy_plain(std::string_view text, size_t at, char*& out) {
   for (; at + kBlock <= text.size(); at += kBlock, out += kBlock) {
@@ -183,12 +200,28 @@ StringEnd unescape(std::string_view raw, std::string& out) {
 }
 
 const char* escape_fault(std::string_view inside) {
-  for (size_t at = find_backslash(inside, 0); at < inside.size();) {
+  const char* fault = nullptr;
+  // Where the text goes on behind the escape at `at`.
+  const auto behind = [&](size_t at) {
     const bool simple =
         at + 1 < inside.size() && kSimple[static_cast<uint8_t>(inside[at + 1])] != 0;
     const Escape escape = simple ? Escape{2, 0, nullptr} : read_escape(inside.substr(at));
-    if (escape.fault != nullptr) return escape.fault;
-    at = find_backslash(inside, at + escape.taken);
+    fault = escape.fault;
+    return at + escape.taken;
+  };
+  size_t at = 0;
+  while (at + kBlocks <= inside.size()) {
+    const size_t block = std::exchange(at, at + kBlocks);
+    for (uint64_t left = backslashes(&inside[block]); left != 0;) {
+      const size_t next = behind(block + static_cast<size_t>(std::countr_zero(left)));
+      if (fault != nullptr) return fault;
+      at = std::max(at, next);
+      left = next - block < kBlocks ? left & ~uint64_t{0} << (next - block) : 0;
+    }
+  }
+  for (at = find_backslash(inside, at); at < inside.size(); at = find_backslash(inside, at)) {
+    at = behind(at);
+    if (fault != nullptr) return fault;
   }
   return nullptr;
 }

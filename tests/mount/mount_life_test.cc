@@ -213,7 +213,8 @@ TEST(MountLife, OneIsTakenAwayWhileOthersServe) {
   EXPECT_EQ(child.ask("unmount-one " + (dir / "a")), "");
   EXPECT_EQ(mounts_at(dir / "a"), 0U);
   EXPECT_EQ(child.ask("list"), "alive " + (dir / "b") + "\n");
-  EXPECT_NE(child.ask("unmount-one " + (dir / "a")).find("nothing of this daemon"), std::string::npos);
+  EXPECT_NE(child.ask("unmount-one " + (dir / "a")).find("nothing of this daemon"),
+            std::string::npos);
   EXPECT_EQ(read_file(dir / "b/large_tool_results/log", 10).value_or(""), "text");
   // The first of two mounts of one tree was the one to write through; now there is none, so the
   // next is.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+
+#include "schema/base/json_text.h"
 
 namespace ebla {
 namespace {
@@ -24,6 +27,36 @@ TEST(JsonRead, KeepsNumbersAsTheyWereWritten) {
   EXPECT_EQ(parse_json("1.0")->as_int64(), std::nullopt);
   EXPECT_EQ(parse_json("-1")->as_uint64(), std::nullopt);
   EXPECT_EQ(parse_json("99999999999999999999")->as_int64(), std::nullopt);
+}
+
+// Two readers of strings, the one a character at a time, agree on what is an escape and what it
+// says, wherever blocks of it begin and end.
+TEST(JsonText, ReadsEscapesByBlocksAsOneByOne) {
+  constexpr std::string_view kPieces[] = {
+      "\\\\",    "\\\"",         "\\n",   "\\u00e9", "\\ud83d\\ude00",
+      "\\ud800", "\\u12",        "\\x",   "\\",      "plain text of any length ",
+      "x",       "\u6f22\u5b57", "\\u004"};
+  std::mt19937 random(9);
+  size_t faults = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string inside(random() % 70, 'a');
+    const bool sound = round % 2 == 0;
+    for (size_t pieces = random() % 12; pieces > 0; --pieces) {
+      inside += kPieces[random() % (sound ? 6 : std::size(kPieces))];
+      inside.append(random() % 30, 'b');
+    }
+    std::string expected;
+    const auto end = json_text::unescape(inside + "\"", expected);
+    const bool fault = end.fault != nullptr;
+    if (!fault && end.taken <= inside.size()) continue;  // a bare quote came about
+    ASSERT_EQ(json_text::escape_fault(inside) != nullptr, fault) << inside;
+    faults += fault ? 1 : 0;
+    if (fault) continue;
+    std::string decoded;
+    json_text::append_decoded(inside, decoded);
+    ASSERT_EQ(decoded, expected) << inside;
+  }
+  EXPECT_GT(faults, 1000u);
 }
 
 TEST(JsonRead, Unescapes) {
