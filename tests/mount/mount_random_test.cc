@@ -20,16 +20,17 @@
 #include <random>
 
 #include "schema/base/fd.h"
-#include "schema/sqlite/open.h"
 #include "tests/kit/check_store.h"
 #include "tests/kit/mounted_child.h"
 #include "tests/kit/private_mounts.h"
 #include "tests/kit/real_texts.h"
+#include "tests/mount/on_disk.h"
 
 namespace ebla {
 namespace {
 
 using kit::MountedChild;
+using kit::on_disk;
 using kit::TempDir;
 
 constexpr size_t kMostBytes = 700'000;
@@ -319,19 +320,6 @@ void RandomFiles::run(uint64_t count) {
   for (File& file : files_) {
     if (!testing::Test::HasFatalFailure()) check_whole(file);
   }
-}
-
-MountedChild::Plan on_disk(const std::string& store, const std::string& folder) {
-  MountedChild::Plan plan;
-  plan.mounts = {folder};
-  plan.open = [store](const Clock& clock) {
-    sqlite::OpenOptions options;
-    options.path = store;
-    options.clock = &clock;
-    auto opened = sqlite::open_store(options);
-    return opened ? std::move(*opened) : nullptr;
-  };
-  return plan;
 }
 
 TEST(MountRandom, FilesHoldWhatWasDoneToThem) {

@@ -17,32 +17,20 @@
 
 #include "schema/base/fd.h"
 #include "schema/base/hash.h"
-#include "schema/sqlite/open.h"
 #include "tests/kit/check_store.h"
 #include "tests/kit/mounted_child.h"
 #include "tests/kit/private_mounts.h"
 #include "tests/kit/real_texts.h"
 #include "tests/kit/shell.h"
+#include "tests/mount/on_disk.h"
 
 namespace ebla {
 namespace {
 
 using kit::MountedChild;
+using kit::on_disk;
 using kit::shell;
 using kit::TempDir;
-
-MountedChild::Plan on_disk(const std::string& store, const std::string& folder) {
-  MountedChild::Plan plan;
-  plan.mounts = {folder};
-  plan.open = [store](const Clock& clock) {
-    sqlite::OpenOptions options;
-    options.path = store;
-    options.clock = &clock;
-    auto opened = sqlite::open_store(options);
-    return opened ? std::move(*opened) : nullptr;
-  };
-  return plan;
-}
 
 uint64_t kill_rounds() {
   const char* text = std::getenv("EBLA_KILL_ROUNDS");
