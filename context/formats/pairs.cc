@@ -215,11 +215,13 @@ Pairing pair_calls(const Conversation& conversation) {
   if (all.second.empty()) return all;
   const std::vector<Pair> ours = interrupted(conversation, all);
   std::vector<PartAt> outdated;
+  outdated.reserve(ours.size());
   for (const Pair& pair : ours) outdated.push_back(pair.result);
   if (ours.empty()) return all;
   const Pairing without = Pairer(conversation, outdated).pair();
   outdated.clear();
   std::vector<std::pair<size_t, size_t>> answered;
+  answered.reserve(without.pairs.size());
   for (const Pair& pair : without.pairs) answered.push_back(place_of(pair.call));
   std::ranges::sort(answered);
   for (const Pair& pair : ours) {

@@ -54,7 +54,7 @@ std::optional<std::vector<JsonValue>> result_texts(const JsonValue& block) {
   if (const JsonValue token = text_token(block)) return {{token}};
   if (!block["stdout"].is_string()) return std::nullopt;
   std::vector<JsonValue> written;
-  for (std::string_view name : {"stdout", "stderr"}) {
+  for (const std::string_view name : {"stdout", "stderr"}) {
     const JsonValue token = block[name];
     if (token.is_string() && !token.equals("")) written.push_back(token);
   }
@@ -270,7 +270,7 @@ void PartReader::finish(Message& message) {
 uint64_t overhead_of(const JsonValue& request, std::initializer_list<std::string_view> members) {
   uint64_t tokens = 0;
   std::string scratch;
-  for (std::string_view name : members) {
+  for (const std::string_view name : members) {
     const JsonValue value = request[name];
     if (value.is_string()) {
       tokens += kMessageFrame + estimate_tokens(value.text(scratch));

@@ -44,17 +44,17 @@ class Finder {
     const size_t live = live_turn(pairing, placing);
     const std::vector<PartAt> repeated = repeated_calls(format_.result_place(), conversation_);
     const auto answered = newest_answered(pairing, repeated);
-    for (PartAt call : pairing.unanswered) {
+    for (const PartAt call : pairing.unanswered) {
       const bool answerable = !format_.result_of(body_, conversation_, part(call), "").empty();
       const auto later = answered.find(part(call).call_id);
       const bool over =
           call.message < live || (later != answered.end() && later->second > call.message);
       if (over && answerable) add(call, What::dangling_call);
     }
-    for (PartAt call : repeated) add(call, What::repeated_id);
-    for (PartAt result : pairing.strays) add(result, What::stray_result);
+    for (const PartAt call : repeated) add(call, What::repeated_id);
+    for (const PartAt result : pairing.strays) add(result, What::stray_result);
     for (const Pair& pair : pairing.second) add(pair.result, What::stray_result);
-    for (PartAt result : pairing.outdated) add(result, What::outdated_result);
+    for (const PartAt result : pairing.outdated) add(result, What::outdated_result);
     for (const Pair& pair : pairing.pairs) {
       if (!placing.in_place(pair)) add(pair.result, What::misplaced_result);
       if (part(pair.call).number != part(pair.result).number) add(pair.result, What::repeated_id);
@@ -67,7 +67,7 @@ class Finder {
                                                      const std::vector<PartAt>& repeated) const {
     std::map<std::string_view, size_t> newest;
     if (format_.result_place() == ResultPlace::messages) return newest;
-    for (PartAt call : repeated) newest.try_emplace(part(call).call_id, 0);
+    for (const PartAt call : repeated) newest.try_emplace(part(call).call_id, 0);
     for (const Pair& pair : pairing.pairs) {
       const auto found = newest.find(part(pair.call).call_id);
       if (found != newest.end()) found->second = std::max(found->second, pair.call.message);

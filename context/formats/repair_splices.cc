@@ -132,7 +132,7 @@ class Fixer {
   // New and moved results, in the order of their calls.
   void place_results() {
     std::map<At, std::string> by_call;
-    for (PartAt call : pairing_.unanswered) {
+    for (const PartAt call : pairing_.unanswered) {
       if (!dangling_.contains({call.message, call.part})) continue;
       by_call[{call.message, call.part}] =
           format_.result_of(body_, conversation_, call_at(call), texts::kInterrupted);
@@ -334,7 +334,7 @@ class Fixer {
     const Blocks& blocks = blocks_of(m);
     std::map<size_t, size_t> gone;  // the part by where its block begins
     if (const auto dropped = dropped_.find(m); dropped != dropped_.end()) {
-      for (size_t p : dropped->second) {
+      for (const size_t p : dropped->second) {
         gone[conversation_.messages[m].parts[p].span.begin] = p;
       }
     }

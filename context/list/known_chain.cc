@@ -61,13 +61,19 @@ Hash128 resolved_hash(const Part& part, const Original& original, const HashOrig
   return hash(part, {&said, 1});
 }
 
+std::vector<Hash128> part_hashes(const Message& message) {
+  std::vector<Hash128> hashes;
+  hashes.reserve(message.parts.size());
+  for (const Part& part : message.parts) hashes.push_back(part.facts.hash);
+  return hashes;
+}
+
 Hash128 resolved_identity(const Message& message, const Known& known) {
   const bool any = std::ranges::any_of(
       known.answers, [](const ItemAnswer& answer) { return answer.original.has_value(); });
   if (!any) return message.identity;
   Message whole = message;
-  std::vector<Hash128> hashes;
-  for (const Part& part : message.parts) hashes.push_back(part.facts.hash);
+  std::vector<Hash128> hashes = part_hashes(message);
   for (size_t i = 0; i < known.items.size(); ++i) {
     const std::optional<Original>& original = known.answers[i].original;
     const ListItem& item = known.items[i];
@@ -83,12 +89,6 @@ Hash128 resolved_identity(const Message& message, const Known& known) {
   }
   resolve_arguments(message, known, hashes);
   return identity_of(whole, hashes);
-}
-
-std::vector<Hash128> part_hashes(const Message& message) {
-  std::vector<Hash128> hashes;
-  for (const Part& part : message.parts) hashes.push_back(part.facts.hash);
-  return hashes;
 }
 
 // The summary message of a pass, or a user's message that begins with one.

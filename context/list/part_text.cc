@@ -121,7 +121,7 @@ std::string user_text(std::string_view body, const WorkingMessage& message) {
     const Part& part = message.message->parts[i];
     if (part.kind != PartKind::text || part.stand_in) continue;
     std::string text = standing_text(body, message, i);
-    for (std::string_view tag : kHostNotes) text = without_block(std::move(text), tag);
+    for (const std::string_view tag : kHostNotes) text = without_block(std::move(text), tag);
     if (is_blank(text)) continue;
     out.append(out.empty() ? "" : "\n").append(text);
   }

@@ -46,7 +46,7 @@ bool is_main(std::string_view name) {
 // Quoted where it would pass for several arguments.
 std::string shown_value(const Json& value, size_t characters) {
   const bool word = value.is(Json::Kind::string) || value.is(Json::Kind::number);
-  std::string out = one_line(word ? value.text : to_json(value), characters);
+  const std::string out = one_line(word ? value.text : to_json(value), characters);
   const bool several = out.find(", ") != out.npos && out.find('=') != out.npos;
   return value.is(Json::Kind::string) && several ? quoted(out) : out;
 }
@@ -122,7 +122,7 @@ std::string main_arguments(std::string_view line) {
   if (!subject) return std::string(all);
   std::sort(kept.begin(), kept.end());
   std::string out;
-  for (std::string_view each : kept) out.append(out.empty() ? "" : ", ").append(each);
+  for (const std::string_view each : kept) out.append(out.empty() ? "" : ", ").append(each);
   return out;
 }
 

@@ -93,7 +93,7 @@ std::vector<FileUse> file_uses(const Part& call, const Json& arguments) {
     }
   }
   if (!out.empty()) return out;
-  for (std::string_view name : kPathNames) {
+  for (const std::string_view name : kPathNames) {
     std::string path = string_member(arguments, name);
     if (path.empty() || path.size() > kPathBytes) continue;
     std::optional<FileAction> action = action_of(string_member(arguments, "command"));
@@ -115,7 +115,7 @@ std::vector<PlanStep> plan_of(const Json& arguments) {
     std::vector<PlanStep> steps;
     for (const Json& item : list.items) {
       std::string text;
-      for (std::string_view key : kStepNames) {
+      for (const std::string_view key : kStepNames) {
         if (text.empty()) text = string_member(item, key);
       }
       const std::string status = string_member(item, "status");

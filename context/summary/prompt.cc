@@ -89,7 +89,8 @@ std::string opening(const SummaryInput& input, const SummaryShares& shares) {
 
 uint64_t tokens_of(std::initializer_list<std::string_view> texts_in_frames) {
   uint64_t tokens = 0;
-  for (std::string_view text : texts_in_frames) tokens += estimate_tokens(text) + kFrameTokens;
+  for (const std::string_view text : texts_in_frames)
+    tokens += estimate_tokens(text) + kFrameTokens;
   return tokens;
 }
 // What stands around summary and transcript, and around the references, beside what they say.

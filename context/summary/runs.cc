@@ -66,7 +66,7 @@ std::string_view without_preface(std::string_view command) {
 
 // Without "2>&1 | tail -40" at its end.
 std::string_view without_filter(std::string_view command) {
-  for (std::string_view filter : {"| tail", "| head"}) {
+  for (const std::string_view filter : {"| tail", "| head"}) {
     const size_t at = command.rfind(filter);
     const bool last =
         at != command.npos && at > 0 &&
@@ -93,7 +93,7 @@ std::vector<std::string_view> words_of(std::string_view command) {
 std::string program_of(std::string_view command) {
   constexpr std::string_view kEnds[] = {"|", "&&", "||", ";", ">"};
   std::string out;
-  for (std::string_view word : words_of(command)) {
+  for (const std::string_view word : words_of(command)) {
     if (is_one_of(word, kEnds)) break;
     if (!word.starts_with('-')) out.append(out.empty() ? "" : " ").append(word);
   }
@@ -131,7 +131,7 @@ std::vector<std::string> files_written(std::string_view command) {
 
 // Where a command is run, as it or its other arguments say; "" unknown.
 std::string folder_of(std::string_view command, const Json& arguments) {
-  for (std::string_view name : {"workdir", "cwd", "working_directory"}) {
+  for (const std::string_view name : {"workdir", "cwd", "working_directory"}) {
     const Json* folder = arguments.find(name);
     if (folder != nullptr && folder->is(Json::Kind::string)) return folder->text;
   }
@@ -155,7 +155,7 @@ bool only_looks(std::string_view command) {
 }  // namespace
 
 std::string command_text(const Json& arguments) {
-  for (std::string_view name : kCommandNames) {
+  for (const std::string_view name : kCommandNames) {
     const Json* value = arguments.find(name);
     if (value == nullptr) continue;
     if (value->is(Json::Kind::string)) return value->text;

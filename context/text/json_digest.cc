@@ -70,7 +70,7 @@ std::string error_text(const Json& error) {
   if (is_scalar(error)) return one_line(error.text, kErrorChars);
   if (error.is(Json::Kind::array)) return error.items.empty() ? "" : error_text(error.items[0]);
   std::string out;
-  for (std::string_view name : kMessageNames) {
+  for (const std::string_view name : kMessageNames) {
     const Json* value = error.find(name);
     if (value == nullptr || !is_scalar(*value)) continue;
     out.append(out.empty() ? "" : ": ").append(one_line(value->text, kErrorChars));
@@ -87,7 +87,7 @@ std::optional<JsonDigest> json_digest(std::string_view text) {
   const Result<Json> json = parse_json(text);
   if (!json) return std::nullopt;
   JsonDigest out;
-  for (std::string_view name : kErrorNames) {
+  for (const std::string_view name : kErrorNames) {
     const Json* error = json->find(name);
     if (error == nullptr || is_false(error)) continue;
     const std::string message = is_true(error) ? error_text(*json) : error_text(*error);
@@ -96,8 +96,9 @@ std::optional<JsonDigest> json_digest(std::string_view text) {
     out.text = message;
     if (!message.empty()) return out;
   }
-  for (std::string_view name : {"ok", "success"}) out.failed |= is_false(json->find(name));
-  for (std::string_view name : {"isError", "is_error"}) out.failed |= is_true(json->find(name));
+  for (const std::string_view name : {"ok", "success"}) out.failed |= is_false(json->find(name));
+  for (const std::string_view name : {"isError", "is_error"})
+    out.failed |= is_true(json->find(name));
   std::vector<std::string> facts;
   add_facts(*json, "", kDepth, facts);
   out.text = joined(facts);

@@ -40,6 +40,7 @@ Result<ReadList> read(Append& append) {
 Result<size_t> append_once(Work& work) {
   Store& store = work.services.store;
   std::vector<const context::WorkingMessage*> messages;
+  messages.reserve(work.list.pins.size() + work.list.messages.size());
   for (const context::WorkingMessage& message : work.list.pins) messages.push_back(&message);
   for (const context::WorkingMessage& message : work.list.messages) messages.push_back(&message);
   context::SectionInput input;
