@@ -22,6 +22,14 @@ class ReceiveBuffer {
   std::unique_ptr<char[]> bytes_;
 };
 
+// The right to be the only one that takes requests of a channel.
+class Turn {
+ public:
+  virtual ~Turn() = default;
+  // Another thread may take the next request at once: before what takes long.
+  virtual void let_others_in() = 0;
+};
+
 class Channel {
  public:
   enum class Outcome : uint8_t { served, empty, dead };
@@ -29,7 +37,7 @@ class Channel {
   virtual ~Channel() = default;
   virtual int fd() const = 0;  // non-blocking
   // Receives and handles one request. Any number of threads at a time.
-  virtual Outcome serve_one(ReceiveBuffer& buffer) = 0;
+  virtual Outcome serve_one(ReceiveBuffer& buffer, Turn& turn) = 0;
   // Once, after some serve_one() said dead.
   virtual void died() = 0;
 };

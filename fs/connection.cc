@@ -64,6 +64,19 @@ bool is_sound_setxattr(const char* body, size_t size) {
   return end != std::string_view::npos && value_bytes <= rest.size() - end - 1;
 }
 
+// Of a sound message: whether its handler copies so much that another thread is worth its waking.
+bool takes_long(const char* message, size_t size) {
+  constexpr uint32_t kManyBytes = 64u << 10;
+  fuse_in_header header{};
+  std::memcpy(&header, message, sizeof(header));
+  fuse_read_in read{};
+  if (header.opcode != FUSE_READ || size < sizeof(header) + sizeof(read)) {
+    return header.opcode == FUSE_COPY_FILE_RANGE;
+  }
+  std::memcpy(&read, message + sizeof(header), sizeof(read));
+  return read.size >= kManyBytes;
+}
+
 constexpr fuse_custom_io kIo = {.writev = write_message,
                                 .read = read_message,
                                 .splice_receive = nullptr,
@@ -131,7 +144,7 @@ bool Connection::is_sound(const char* message, size_t size) {
   return header.opcode != FUSE_NOTIFY_REPLY && header.opcode != CUSE_INIT;
 }
 
-Channel::Outcome Connection::serve_one(ReceiveBuffer& buffer) {
+Channel::Outcome Connection::serve_one(ReceiveBuffer& buffer, Turn& turn) {
   const ssize_t n = ::read(fd_, buffer.data(), ReceiveBuffer::kMessageBytes);
   if (n < 0) {
     if (errno == EAGAIN) return Outcome::empty;
@@ -147,6 +160,7 @@ Channel::Outcome Connection::serve_one(ReceiveBuffer& buffer) {
     log::warning("mount {}: a malformed message of {} bytes was dropped", served_.id, size);
     return Outcome::served;
   }
+  if (takes_long(buffer.data(), size)) turn.let_others_in();
   std::memset(buffer.data() + size, 0, ReceiveBuffer::kSlackBytes);
   fuse_buf message = {};
   message.size = size;

@@ -31,7 +31,7 @@ class Connection final : public Channel, public std::enable_shared_from_this<Con
 
   // Channel.
   int fd() const override { return fd_; }
-  Outcome serve_one(ReceiveBuffer& buffer) override;
+  Outcome serve_one(ReceiveBuffer& buffer, Turn& turn) override;
   void died() override;
 
   // What the kernel is to drop or to know. Any thread but one that serves requests: each may wait

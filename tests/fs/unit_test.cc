@@ -1,16 +1,13 @@
 // The parts that know neither libfuse nor a mount.
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
+#include <future>
 #include <set>
 
 #include "fs/mount_table.h"
 #include "fs/mountinfo.h"
 #include "fs/node_table.h"
-#include "fs/pool.h"
 #include "schema/base/clock.h"
 #include "tests/kit/model_store.h"
 
@@ -76,83 +73,18 @@ TEST(NodeTable, CountsUntilTheLast) {
   EXPECT_TRUE(nodes.all().empty());
 }
 
-// Counts messages on a socket; byte 'x' means death.
-class Counter final : public Channel {
- public:
-  explicit Counter(int fd) : fd_(fd) {}
-  int fd() const override { return fd_.get(); }
-  Outcome serve_one(ReceiveBuffer& buffer) override {
-    const ssize_t n = recv(fd_.get(), buffer.data(), 16, MSG_DONTWAIT);
-    if (n < 0) return Outcome::empty;
-    if (n == 0 || buffer.data()[0] == 'x') return Outcome::dead;
-    ++served;
-    served.notify_all();
-    return Outcome::served;
-  }
-  void died() override {
-    ++deaths;
-    deaths.notify_all();
-  }
-  std::atomic<int> served{0};
-  std::atomic<int> deaths{0};
-
- private:
-  UniqueFd fd_;
-};
-
-struct Line {
-  Line() {
-    std::array<int, 2> ends{};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();
-    near = UniqueFd(ends[0]);
-    channel = std::make_shared<Counter>(ends[1]);
-  }
-  void say(char c) const { EXPECT_EQ(send(near.get(), &c, 1, MSG_NOSIGNAL), 1); }
-  UniqueFd near;
-  std::shared_ptr<Counter> channel;
-};
-
-void wait_until(std::atomic<int>& value, int wanted) {
-  for (int now = value; now < wanted; now = value) value.wait(now);
-}
-
-TEST(Pool, ServesAllAndOneDeathDisturbsNoOther) {
-  auto pool = Pool::create(0);
-  ASSERT_TRUE(pool);
-  std::array<Line, 12> lines;
-  for (const Line& line : lines) ASSERT_TRUE((*pool)->add(line.channel));
-  for (int i = 0; i < 500; ++i) {
-    for (const Line& line : lines) line.say('m');
-  }
-  for (const Line& line : lines) wait_until(line.channel->served, 500);
-  lines[3].say('x');
-  wait_until(lines[3].channel->deaths, 1);
-  lines[5].near.reset();
-  wait_until(lines[5].channel->deaths, 1);
-  for (const size_t i : {0U, 4U, 11U}) {
-    lines[i].say('m');
-    wait_until(lines[i].channel->served, 501);
-  }
-  (*pool)->stop();
-  EXPECT_EQ(lines[3].channel->deaths, 1);
-  EXPECT_EQ(lines[3].channel.use_count(), 1) << "let go of";
-}
-
 TEST(MountTable, WithoutMounts) {
   const SystemClock clock;
   const auto store = kit::make_model_store(clock);
-  std::atomic<int> told{0};
+  std::promise<void> told;
   auto table = MountTable::create(
       *store, {.fsname = "s", .socket_path = "", .version = "", .forbidden = {}});
   ASSERT_TRUE(table);
   EXPECT_TRUE((*table)->list().empty());
   EXPECT_EQ((*table)->find_for("/x").id, 0U);
   EXPECT_EQ((*table)->tree_path_of("/x"), "");
-  (*table)->deliver({}, [&] {
-    ++told;
-    told.notify_all();
-  });
-  wait_until(told, 1);
+  (*table)->deliver({}, [&] { told.set_value(); });
+  told.get_future().wait();
   EXPECT_TRUE((*table)->unmount_all(std::chrono::milliseconds(0)));
   EXPECT_EQ((*table)->mount({"/", "/tmp/x"}).error().code, Code::unavailable);
 }

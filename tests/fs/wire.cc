@@ -55,7 +55,10 @@ void Wire::send_raw(const std::string& message) {
 }
 
 Channel::Outcome Wire::handle() {
-  return connection_->serve_one(buffer_);
+  struct Alone final : Turn {
+    void let_others_in() override {}
+  } turn;
+  return connection_->serve_one(buffer_, turn);
 }
 
 std::optional<Answer> Wire::receive() {
