@@ -52,7 +52,7 @@ void as_writer(Request& request, Ino ino, F go) {
 
 // What changes come with, but for syncs: they are durable later.
 inline ChangeOptions ordered(const Served& served) {
-  return {.durability = Durability::ordered, .origin = served.id};
+  return {.durability = Durability::ordered, .origin = served.id, .here = true};
 }
 
 }  // namespace ebla::fs

@@ -36,7 +36,7 @@ void commit(Request& request, fuse_ino_t node, Durability durability) {
   Served& served = request.served();
   const Ino ino = served.view.ino_of(node);
   if (VirtualTree::owns(ino)) return request.ok();
-  served.shared.store.flush(ino, {.durability = durability, .origin = served.id},
+  served.shared.store.flush(ino, {.durability = durability, .origin = served.id, .here = true},
                             answered(request));
 }
 

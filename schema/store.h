@@ -36,6 +36,10 @@ struct ChangeOptions {
   Durability durability = Durability::durable;
   MountId origin = 0;
   Deadline deadline = Deadline::max();  // not started by then: Code::timeout, nothing changed
+  // The caller's own thread makes the change if nobody else changes the store just then: no
+  // hand-over. For small changes, by callers that can spare the thread; the completion may run
+  // before the call returns.
+  bool here = false;
 };
 
 template <class T>

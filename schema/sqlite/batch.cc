@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "schema/sqlite/tree.h"
 #include "schema/sqlite/writer_impl.h"
 
 namespace ebla::sqlite {
@@ -119,7 +120,7 @@ Result<void> Writer::Impl::begin_transaction() {
 Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pending>& batch,
                                                     uint64_t revision, bool log_pinned) {
   const bool room = space.admit_growth();
-  const uint64_t pages_before = page_count();
+  uint64_t pages_before = pages;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.unit_ms);
   const int64_t written_before = pages_written();
   bool begun = false;
@@ -140,6 +141,7 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
     }
     if (pending.unit.growth && begun) {
       // This transaction may have taken the room: what is left is judged when it has ended.
+      count_pages();
       look_at_space(pages_before);
       if (!space.above_low_mark() || !space.below_limit()) {
         put_back(lock, batch);
@@ -154,6 +156,7 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
       pending.result = begin_transaction();
       if (!pending.result) continue;
       begun = true;
+      pages_before = enter_transaction();
     }
     pending.changes.revision = revision + 1;
     if (!run_unit(pending)) {
@@ -167,11 +170,26 @@ Writer::Impl::Outcome Writer::Impl::run_transaction(Lock& lock, std::vector<Pend
     if (spilled * page_bytes >= options.unit_bytes) break;
   }
   if (!begun) return Outcome::nothing;
+  count_pages();
   if (auto committed = run_cached(db, "COMMIT"); !committed) {
     transaction_lost(lock, batch, committed.error(), /*at_commit=*/true);
     return Outcome::lost;
   }
   return Outcome::committed;
+}
+
+// Returns how many pages the database has.
+uint64_t Writer::Impl::enter_transaction() {
+  count_pages();
+  // Without them ids are drawn one by one.
+  (void)reserve_ids(db);
+  return pages;
+}
+
+// It was rolled back as a whole.
+void Writer::Impl::forget_transaction() {
+  db.reserved_ids() = {};
+  count_pages();
 }
 
 // False: the transaction is lost, or is to be given up because the disk is full.
@@ -198,6 +216,7 @@ void Writer::Impl::transaction_lost(Lock& lock, std::vector<Pending>& batch, con
   // A write that found no room has lost nothing: its frames were never part of the log.
   const bool full = error.code == Code::no_space && !failed_in_sync(db.handle());
   if (in_transaction(db)) (void)db.exec("ROLLBACK");
+  forget_transaction();
   if (full) space.note_full();
   Pending* culprit = at_commit ? nullptr : &batch.back();
   bool removal_again = false;
@@ -244,7 +263,7 @@ void Writer::Impl::publish(Lock& lock, std::vector<Pending>& batch, Outcome outc
   const auto told = [](const Pending& pending) { return pending.result && pending.unit.committed; };
   if (outcome == Outcome::committed && std::ranges::any_of(batch, told)) {
     // Whoever is let in now must find counted what this transaction has left in the log.
-    look_at_space(page_count());
+    look_at_space(pages);
     for (auto& pending : batch) {
       if (told(pending)) pending.unit.committed();
     }
@@ -302,13 +321,18 @@ void Writer::Impl::run_idle(Lock& lock) {
     if (step) more = *step;
     if (!step || !in_transaction(db)) {
       if (in_transaction(db)) (void)db.exec("ROLLBACK");
+      forget_transaction();
       lock.lock();
       chosen.rests = true;
       last_idle = std::chrono::steady_clock::now();
       return;
     }
+    count_pages();
     outcome = run_cached(db, "COMMIT");
-    if (!outcome && in_transaction(db)) (void)db.exec("ROLLBACK");
+    if (!outcome) {
+      if (in_transaction(db)) (void)db.exec("ROLLBACK");
+      forget_transaction();
+    }
   }
   lock.lock();
   chosen.rests = !more;

@@ -167,15 +167,15 @@ void Writer::Impl::release_held() {
   queue = std::exchange(held, {});
 }
 
-uint64_t Writer::Impl::page_count() {
-  return static_cast<uint64_t>(db.scalar("PRAGMA page_count").value_or(0));
+// By the holder of the write role: best within a transaction, where it costs no locks.
+void Writer::Impl::count_pages() {
+  pages = static_cast<uint64_t>(db.scalar("PRAGMA page_count").value_or(0));
+  free_pages = static_cast<uint64_t>(db.scalar("PRAGMA freelist_count").value_or(0));
 }
 
-// By the holder of the write role. What a transaction has made since it had `pages_before` pages
-// goes to the log first: it needs its room twice.
+// By the holder of the write role, with the pages as they were counted last. What a transaction has
+// made since it had `pages_before` pages goes to the log first: it needs its room twice.
 void Writer::Impl::look_at_space(uint64_t pages_before) {
-  const uint64_t pages = page_count();
-  const auto free_pages = static_cast<uint64_t>(db.scalar("PRAGMA freelist_count").value_or(0));
   space.note_pages((pages - std::min(pages, free_pages)) * page_bytes, free_pages * page_bytes);
   struct stat info{};
   if (stat(options.path.c_str(), &info) != 0) return;
@@ -189,7 +189,7 @@ void Writer::Impl::look_at_space(uint64_t pages_before) {
 // it can be emptied.
 void Writer::Impl::make_room(Lock& lock) {
   lock.unlock();
-  look_at_space(page_count());
+  look_at_space(pages);
   const bool enough = space.above_low_mark();
   lock.lock();
   if (!enough && log_frames > 0) (void)run_checkpoint(lock, SQLITE_CHECKPOINT_TRUNCATE, 0);

@@ -228,7 +228,9 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
 }
 
 Database::Database(Database&& other) noexcept
-    : db_(std::exchange(other.db_, nullptr)), cache_(std::move(other.cache_)) {
+    : db_(std::exchange(other.db_, nullptr)),
+      cache_(std::move(other.cache_)),
+      reserved_ids_(std::exchange(other.reserved_ids_, {})) {
   other.cache_.clear();
 }
 
@@ -237,6 +239,7 @@ Database& Database::operator=(Database&& other) noexcept {
   close();
   db_ = std::exchange(other.db_, nullptr);
   cache_ = std::move(other.cache_);
+  reserved_ids_ = std::exchange(other.reserved_ids_, {});
   other.cache_.clear();
   return *this;
 }

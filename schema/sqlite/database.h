@@ -77,6 +77,12 @@ class Statement {
   int bind_error_ = 0;
 };
 
+// Ids that are drawn and not given out yet.
+struct ReservedIds {
+  uint64_t next = 0;
+  uint64_t end = 0;
+};
+
 class Database {
  public:
   enum class Mode { read_write, read_only };
@@ -98,12 +104,14 @@ class Database {
   int64_t changes() const;
   Error error(std::string_view operation) const;
   sqlite3* handle() const { return db_; }
+  ReservedIds& reserved_ids() { return reserved_ids_; }
 
  private:
   explicit Database(sqlite3* db) : db_(db) {}
   void close();
   sqlite3* db_ = nullptr;
   std::unordered_map<const char*, Statement::Cached> cache_;
+  ReservedIds reserved_ids_;
 };
 
 }  // namespace ebla::sqlite

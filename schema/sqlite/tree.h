@@ -48,6 +48,10 @@ struct NewNode {
 
 // A number for a node, content, decision or session that none ever had.
 Result<uint64_t> next_id(Database& db);
+// At the beginning of a transaction, outside its savepoints: draws ids ahead when few are left, so
+// that the page that counts them is not written by each unit. Whoever rolls the transaction back
+// forgets those that the connection holds.
+Result<void> reserve_ids(Database& db);
 // The node alone, for an entry that is or will be there.
 Result<void> insert_node(Database& db, Ino parent, uint64_t seq, const NewNode& node,
                          int64_t now_ns);

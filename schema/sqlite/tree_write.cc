@@ -13,6 +13,9 @@ namespace {
 
 // Nodes that one unit of reap() frees at most: a few milliseconds of the writer.
 constexpr size_t kReapNodes = 256;
+// An id is one of 2^63: some that nobody gets are no loss.
+constexpr uint64_t kReservedIds = 1024;
+constexpr uint64_t kReservedIdsLeast = 8;  // more than a small unit draws
 
 }  // namespace
 
@@ -31,14 +34,34 @@ Result<void> touch_node(Database& db, Ino ino, int64_t now_ns, ChangeSet& change
                  ino);
 }
 
-Result<uint64_t> next_id(Database& db) {
-  auto row =
-      query(db, "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'inodes' RETURNING seq");
+namespace {
+
+// The first of `count` ids that nothing else will have.
+Result<uint64_t> draw_ids(Database& db, uint64_t count) {
+  auto row = query(
+      db, "UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'inodes' RETURNING seq", count);
   if (!row) return std::unexpected(std::move(row.error()));
   auto found = row->step();
   if (!found) return std::unexpected(std::move(found.error()));
   if (!*found) return fail(Code::corrupt, "the store has lost its counter of ids");
-  return row->uint64(0);
+  return row->uint64(0) - count + 1;
+}
+
+}  // namespace
+
+Result<uint64_t> next_id(Database& db) {
+  ReservedIds& ids = db.reserved_ids();
+  if (ids.next < ids.end) return ids.next++;
+  return draw_ids(db, 1);
+}
+
+Result<void> reserve_ids(Database& db) {
+  ReservedIds& ids = db.reserved_ids();
+  if (ids.end - ids.next >= kReservedIdsLeast) return {};
+  auto first = draw_ids(db, kReservedIds);
+  if (!first) return std::unexpected(std::move(first.error()));
+  ids = {.next = *first, .end = *first + kReservedIds};
+  return {};
 }
 
 Result<void> insert_node(Database& db, Ino parent, uint64_t seq, const NewNode& node,

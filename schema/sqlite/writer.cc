@@ -81,7 +81,8 @@ Result<std::unique_ptr<Writer>> Writer::start(Database database, Options options
   if (const uint64_t frames = impl->space.reserve_bytes() / impl->page_bytes; frames != 0)
     impl->pass_frames = std::min(impl->pass_frames, std::max<uint64_t>(frames, 16));
   impl->note_old_log();
-  impl->look_at_space(impl->page_count());
+  impl->count_pages();
+  impl->look_at_space(impl->pages);
   sqlite3_wal_hook(impl->db.handle(), &Impl::on_commit, impl.get());
   impl->space.keep_reserve();
 
@@ -168,9 +169,11 @@ uint64_t Writer::revision() const {
 
 void Writer::Impl::submit(Unit unit) {
   {
-    const std::lock_guard lock(mutex);
+    Lock lock(mutex);
     if (!stopping) {
+      const bool here = may_run_here(unit);
       queue.push_back({std::move(unit), {}, 0, {}});
+      if (here) return run_here(lock);
       // A writer at work looks at the queue again by itself.
       if (!writing) work.notify_one();
       return;
@@ -178,6 +181,18 @@ void Writer::Impl::submit(Unit unit) {
   }
   unit.done(fail(Code::unavailable, "the store is being closed: try again after the next start"),
             ChangeSet{});
+}
+
+bool Writer::Impl::may_run_here(const Unit& unit) const {
+  return unit.options.here && unit.options.durability == Durability::ordered && !unit.staging &&
+         !writing && !failed && !pinned && !restart_wanted && queue.empty() && held.empty() &&
+         log_bytes() < options.wal_hard_bytes;
+}
+
+void Writer::Impl::run_here(Lock& lock) {
+  write(lock);
+  // No thread may be waiting for what has become due meanwhile.
+  if (next_wake(std::chrono::steady_clock::now()) < planned_wake) work.notify_one();
 }
 
 bool Writer::Impl::idle_due(SteadyTime now) const {
@@ -232,6 +247,7 @@ void Writer::Impl::work_loop() {
       return;
     } else {
       const SteadyTime wake = next_wake(now);
+      planned_wake = wake;
       if (wake == SteadyTime::max()) {
         work.wait(lock);
       } else {

@@ -53,6 +53,8 @@ struct Writer::Impl {
   // writer.cc
   void submit(Unit unit);
   void work_loop();
+  bool may_run_here(const Unit& unit) const;
+  void run_here(Lock& lock);
   bool idle_due(SteadyTime now) const;
   bool write_due(SteadyTime now) const;
   bool sync_due(SteadyTime now) const;
@@ -68,6 +70,8 @@ struct Writer::Impl {
   void put_back(Lock& lock, std::vector<Pending>& batch);
   Outcome run_transaction(Lock& lock, std::vector<Pending>& batch, uint64_t revision,
                           bool log_pinned);
+  uint64_t enter_transaction();
+  void forget_transaction();
   bool run_unit(Pending& pending);
   void transaction_lost(Lock& lock, std::vector<Pending>& batch, const Error& error,
                         bool at_commit);
@@ -96,7 +100,7 @@ struct Writer::Impl {
   bool pass_due(SteadyTime now) const;
   void passive_pass(Lock& lock, Database& connection);
   void release_held();
-  uint64_t page_count();
+  void count_pages();
   void look_at_space(uint64_t pages_before);
   void make_room(Lock& lock);
   int64_t pages_written() const;
@@ -113,6 +117,8 @@ struct Writer::Impl {
   UniqueFd wal;
   uint64_t frame_bytes = 0;
   uint64_t page_bytes = 0;
+  uint64_t pages = 0;        // of the database, as count_pages() has seen them
+  uint64_t free_pages = 0;   // of them
   uint64_t hook_frames = 0;  // frames in the log after the last commit
   bool hook_fired = false;
   uint32_t log_sequence = 0;
@@ -141,6 +147,7 @@ struct Writer::Impl {
   SteadyTime oldest_unsynced;
   SteadyTime last_write;
   SteadyTime last_idle;
+  SteadyTime planned_wake;  // when the thread that began to wait last looks again
 
   std::optional<Error> failed;  // set: read-only until a truncated log and a synced database
   SteadyTime next_retry;
