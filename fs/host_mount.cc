@@ -107,6 +107,10 @@ std::string no_right_to_mount() {
   return "";
 }
 
+bool shows(const MountEntry& entry, const std::string& device_id, const std::string& fsname) {
+  return entry.device == device_id && entry.type == kMountType && entry.source == fsname;
+}
+
 }  // namespace
 
 Result<HostMount> mount_on_host(const std::string& directory, const HostMountOptions& options) {
@@ -182,7 +186,7 @@ Result<void> clear_stale_mounts(const std::string& directory) {
                       "-uz {}'",
                       directory, directory));
     }
-    detach_copies(directory, top->device);
+    detach_copies(directory, top->device, top->source);
     auto gone = unmount_from_host(directory, top->device, false, Unmount::detach);
     if (!gone) {
       return failed(
@@ -197,18 +201,19 @@ Result<void> clear_stale_mounts(const std::string& directory) {
                   directory, directory));
 }
 
-bool is_mounted(const std::string& device_id) {
+bool is_mounted(const std::string& device_id, const std::string& fsname) {
   const auto entries = read_mountinfo();
   return !entries || std::ranges::any_of(*entries, [&](const MountEntry& entry) {
-    return entry.device == device_id;
+    return shows(entry, device_id, fsname);
   });
 }
 
-void detach_copies(const std::string& directory, const std::string& device_id) {
+void detach_copies(const std::string& directory, const std::string& device_id,
+                   const std::string& fsname) {
   const auto entries = read_mountinfo();
   if (!entries) return;
   for (const MountEntry& entry : *entries) {
-    if (entry.device != device_id || entry.directory == directory) continue;
+    if (!shows(entry, device_id, fsname) || entry.directory == directory) continue;
     ::umount2(entry.directory.c_str(), UMOUNT_NOFOLLOW | MNT_DETACH);
   }
 }

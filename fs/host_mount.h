@@ -39,10 +39,12 @@ Result<void> unmount_from_host(const std::string& directory, const std::string& 
 // mount_failed: a living mount of Ebla is there, or a dead one of another program.
 Result<void> clear_stale_mounts(const std::string& directory);
 
-// Whether any place still shows this device.
-bool is_mounted(const std::string& device_id);
+// Whether any place still shows this device. The kernel gives the number of a mount that has gone
+// to the next one, whoever makes it: only with the same fsname is it the one that is asked for.
+bool is_mounted(const std::string& device_id, const std::string& fsname);
 
 // Paths that show a device, but for `directory`: bind mounts. Detached as far as rights go.
-void detach_copies(const std::string& directory, const std::string& device_id);
+void detach_copies(const std::string& directory, const std::string& device_id,
+                   const std::string& fsname);
 
 }  // namespace ebla::fs

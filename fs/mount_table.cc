@@ -91,6 +91,7 @@ struct MountTable::Impl {
   Result<MountInfo> make(const MountSpec& spec);
   Result<MountInfo> unmount(const std::string& directory);
   void let_go(const std::shared_ptr<Mount>& mount);
+  bool still_shown(const Mount& dead) const;
   void look_at_dead(MountId id);
   void end_with_last();
   Result<void> serve(const std::shared_ptr<Mount>& mount, HostMount host, View view);
@@ -174,13 +175,20 @@ void MountTable::Impl::let_go(const std::shared_ptr<Mount>& mount) {
   mount->folder.abandon();
 }
 
+bool MountTable::Impl::still_shown(const Mount& dead) const {
+  const auto all = mounts();
+  const bool number_taken = std::ranges::any_of(
+      all, [&](const auto& mount) { return mount->alive() && mount->device_id == dead.device_id; });
+  return !number_taken && is_mounted(dead.device_id, options.fsname);
+}
+
 // Somebody took it away with umount(8), or cut its connection. A cut one stays on its folder, where
 // it fails whoever enters: it is kept and shown as dead until somebody takes it away.
 void MountTable::Impl::look_at_dead(MountId id) {
   const std::lock_guard one(changing);
   if (ended) return;
   for (const auto& mount : mounts()) {
-    if (mount->info.id != id || is_mounted(mount->device_id)) continue;
+    if (mount->info.id != id || still_shown(*mount)) continue;
     log::info("{} was unmounted", mount->folder.path());
     let_go(mount);
     end_with_last();
@@ -349,7 +357,9 @@ Result<void> MountTable::Impl::unmount_all(std::chrono::milliseconds patience) {
                                    gone.error().text, mount->folder.path()));
     }
   }
-  for (const auto& mount : all) detach_copies(mount->folder.path(), mount->device_id);
+  for (const auto& mount : all) {
+    detach_copies(mount->folder.path(), mount->device_id, options.fsname);
+  }
   // A notice may wait for an answer: the loops go on until the last is out.
   for (const auto& mount : all) mount->invalidator->stop();
   pool->stop();

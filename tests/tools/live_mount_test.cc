@@ -99,6 +99,23 @@ TEST_F(LiveMountTest, ADaemonIsStartedAndEndsWithItsLastMount) {
   expect_end();
 }
 
+// The kernel gives the lowest free number to the next mount, whoever makes it.
+TEST_F(LiveMountTest, TheNumberOfAMountThatWentIsTakenAtOnce) {
+  expect_mounted(mount(in("m"), "rw"));
+  const pid_t daemon = holder();
+  const std::string number = run("findmnt -no MAJ:MIN m").output;
+  ASSERT_EQ(kill(daemon, SIGSTOP), 0);
+  ASSERT_EQ(::umount2(in("m").c_str(), 0), 0);  // umount(8) asks the daemon first
+  expect_mounted(run("mkdir r && XDG_RUNTIME_DIR=$PWD/r mount -t fuse.ebla y.db " + in("n")));
+  const bool same = run("findmnt -no MAJ:MIN n").output == number;
+  ASSERT_EQ(kill(daemon, SIGCONT), 0);
+  expect_end();
+  EXPECT_EQ(run("ls n").output, "conversation_history\nlarge_tool_results\n");
+  EXPECT_EQ(run("umount n").output, "");
+  expect_end("y.db");
+  if (!same) GTEST_SKIP() << "another program has made a mount in between";
+}
+
 TEST_F(LiveMountTest, LinesOfFstab) {
   const std::string lines = store_ + " " + in("a") + " fuse.ebla defaults,nofail 0 0\n" + store_ +
                             " " + in("b") +
