@@ -326,7 +326,10 @@ bool Writer::Impl::pass_due(SteadyTime now) const {
   // A pass may have taken over a transaction that had been committed and not yet been counted: then
   // the counter says that there is something, and the log is drained.
   if (log_frames <= backfilled_frames) return false;
-  return frames_since_pass >= pass_frames || !held.empty();
+  // A long log is to be begun anew: passes follow each other, each with less to do, until the rest
+  // is small.
+  return frames_since_pass >= pass_frames || !held.empty() ||
+         log_bytes() > options.wal_restart_bytes;
 }
 
 void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
@@ -364,7 +367,7 @@ void Writer::Impl::passive_pass(Lock& lock, Database& connection) {
   if (sequence == log_sequence) backfilled_frames = static_cast<uint64_t>(std::max(backfilled, 0));
   // A flood never lets a pass reach the end of the log: the writer does the small rest.
   const uint64_t rest = log_frames - std::min(log_frames, backfilled_frames);
-  if (log_bytes() > options.wal_soft_bytes && rest > 0 && rest <= kSmallRestFrames)
+  if (log_bytes() > options.wal_restart_bytes && rest > 0 && rest <= kSmallRestFrames)
     restart_wanted = true;
   if (restart_wanted || !held.empty()) work.notify_one();
 }

@@ -40,6 +40,7 @@ Result<void> respect_file_limit(Database& db, Writer::Options& options, uint64_t
   const uint64_t bytes = limit.rlim_cur;
   options.wal_hard_bytes = std::min(options.wal_hard_bytes, bytes / 2);
   options.wal_soft_bytes = std::min(options.wal_soft_bytes, bytes / 4);
+  options.wal_restart_bytes = std::min(options.wal_restart_bytes, bytes / 8);
   const uint64_t pages = std::clamp<uint64_t>(bytes / page_bytes, 1, 1'073'741'823);
   const std::string pragma = "PRAGMA max_page_count=" + std::to_string(pages);
   return db.exec(pragma.c_str());
@@ -181,6 +182,26 @@ void Writer::Impl::submit(Unit unit) {
   }
   unit.done(fail(Code::unavailable, "the store is being closed: try again after the next start"),
             ChangeSet{});
+}
+
+std::optional<Writer::Borrowed> Writer::borrow() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->writing || impl_->failed || !impl_->queue.empty()) return std::nullopt;
+  impl_->writing = true;
+  return Borrowed(impl_.get());
+}
+
+Writer::Borrowed::~Borrowed() {
+  if (impl_ == nullptr) return;
+  const std::lock_guard lock(impl_->mutex);
+  impl_->writing = false;
+  if (impl_->stopping || impl_->write_due(std::chrono::steady_clock::now())) {
+    impl_->work.notify_one();
+  }
+}
+
+Database& Writer::Borrowed::operator*() const {
+  return impl_->db;
 }
 
 bool Writer::Impl::may_run_here(const Unit& unit) const {

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "schema/base/result.h"
 #include "schema/change_set.h"
@@ -22,6 +24,8 @@
 namespace ebla::sqlite {
 
 class Writer {
+  struct Impl;
+
  public:
   struct Unit {
     ChangeOptions options;
@@ -48,8 +52,11 @@ class Writer {
   };
 
   struct Options {
-    std::string path;                     // the database file
-    uint64_t checkpoint_frames = 1024;    // committed since the last pass: 16 MiB of 16 KiB pages
+    std::string path;                   // the database file
+    uint64_t checkpoint_frames = 1024;  // committed since the last pass: 16 MiB of 16 KiB pages
+    // Above: begun anew as soon as little is left to take over. To overwrite the pages of the log
+    // that the kernel has costs half of what new ones cost.
+    uint64_t wal_restart_bytes = 24u << 20;
     uint64_t wal_soft_bytes = 64u << 20;  // above: units that stage content wait
     uint64_t wal_hard_bytes = 256u
                               << 20;  // above: the writer waits for readers and restarts the log
@@ -65,12 +72,30 @@ class Writer {
     std::function<DiskFree(const std::string& folder)> disk_free;
   };
 
-  // Opens its own connection and starts its threads. `database` is the writer's.
+  // Starts its threads. `database` is the writer's.
   static Result<std::unique_ptr<Writer>> start(Database database, Options options);
   ~Writer();  // stop()
 
   // After stop(): `done` runs at once, on the caller's thread, with Code::unavailable.
   void submit(Unit unit);
+  // The writer's own connection, for a read of a few rows: its page cache outlives commits, that of
+  // every other connection does not. Nobody writes as long as it is held.
+  class Borrowed {
+   public:
+    Borrowed(Borrowed&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+    Borrowed& operator=(Borrowed&&) = delete;
+    Borrowed(const Borrowed&) = delete;
+    ~Borrowed();
+    Database& operator*() const;
+
+   private:
+    friend class Writer;
+    explicit Borrowed(Impl* impl) : impl_(impl) {}
+    Impl* impl_;
+  };
+  // nullopt: somebody writes, or waits to. Waits for nobody.
+  std::optional<Borrowed> borrow();
+
   // Work of the idle class: run only while the queue of units is empty, at most 1 MB or 5 ms a
   // call, each call in a transaction of its own, again while it returns true. After false or an
   // error (which rolls the call back) it rests until the next unit has been committed.
@@ -90,7 +115,6 @@ class Writer {
   uint64_t revision() const;
 
  private:
-  struct Impl;
   explicit Writer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
