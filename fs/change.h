@@ -19,8 +19,6 @@ Completion<T> answered(Request& request, F answer) {
   return [request = std::move(request), answer = std::move(answer)](
              Result<T> result, const ChangeSet& changes) mutable {
     Shared& shared = request.served().shared;
-    // Entries that were read ahead for an open directory are old now.
-    ++shared.epoch;
     if (!result) {
       request.error(result.error());
     } else if constexpr (std::is_void_v<T>) {

@@ -68,35 +68,40 @@ bool Invalidator::known(uint64_t nodeid) const {
 void Invalidator::tell(const Pending& pending) {
   if (pending.everything) return tell_everything();
   const View& view = connection_.served().view;
-  // Folders whose lookups of old attributes have all arrived: see wait_for_lookups().
-  std::set<uint64_t> passed;
-  tell_dentries(pending, passed);
+  const std::set<uint64_t> folders = tell_dentries(pending);
+  // Folders whose lookups and listings of old have all arrived: see wait_for_lookups().
+  std::set<uint64_t> passed = folders;
 
   std::set<uint64_t> attributes;
   for (const Ino ino : pending.attributes) attributes.insert(view.nodeid_of(ino));
-  for (const auto& [key, change] : pending.dentries) {
-    attributes.insert(view.nodeid_of(change.parent));
-  }
   const auto prepare = [&](uint64_t nodeid) {
     if (!known(nodeid)) return false;
     const uint64_t parent = connection_.served().nodes.parent_of(nodeid);
     if (parent != 0 && passed.insert(parent).second) connection_.wait_for_lookups(parent);
     return true;
   };
+  for (const uint64_t folder : folders) {
+    if (!prepare(folder)) continue;
+    connection_.drop_pages(folder, 0, 0);  // its kept listing
+    attributes.erase(folder);              // gone with the pages
+  }
   for (const auto& [ino, range] : pending.ranges) {
     const uint64_t nodeid = view.nodeid_of(ino);
     if (!prepare(nodeid)) continue;
     const auto& [first, last] = range;
     connection_.drop_pages(nodeid, first, last == 0 ? 0 : last - first);
     if (connection_.served().shared.growing.grows(ino)) tell_end(nodeid);
-    attributes.erase(nodeid);  // gone with the pages
+    attributes.erase(nodeid);
   }
   for (const uint64_t nodeid : attributes) {
     if (prepare(nodeid)) connection_.drop_attributes(nodeid);
   }
 }
 
-void Invalidator::tell_dentries(const Pending& pending, std::set<uint64_t>& passed) {
+// Returns the folders that changed, as far as the kernel knows them. It drops a listing by itself
+// when it knows the name that changed, and only then.
+std::set<uint64_t> Invalidator::tell_dentries(const Pending& pending) {
+  std::set<uint64_t> folders;
   const View& view = connection_.served().view;
   for (const auto& [key, change] : pending.dentries) {
     const uint64_t parent = view.nodeid_of(change.parent);
@@ -106,8 +111,9 @@ void Invalidator::tell_dentries(const Pending& pending, std::set<uint64_t>& pass
     } else {
       connection_.drop_entry(parent, change.name);
     }
-    passed.insert(parent);
+    folders.insert(parent);
   }
+  return folders;
 }
 
 // A kernel that has no attributes of a file asks for them, but not before it appends: it must be
@@ -139,10 +145,11 @@ void Invalidator::tell_everything() {
       for (const DirEntry& entry : *page) connection_.drop_entry(folder, entry.name);
       after = page->back().cookie;
     }
+    connection_.wait_for_lookups(folder);
   }
   for (const std::string& name : served.names_at_root()) connection_.drop_entry(kRootNode, name);
   for (const uint64_t nodeid : nodes) connection_.drop_pages(nodeid, 0, 0);
-  connection_.drop_attributes(kRootNode);
+  connection_.drop_pages(kRootNode, 0, 0);
 }
 
 }  // namespace ebla::fs

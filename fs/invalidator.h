@@ -58,7 +58,7 @@ class Invalidator {
 
   void run();
   void tell(const Pending& pending);
-  void tell_dentries(const Pending& pending, std::set<uint64_t>& passed);
+  std::set<uint64_t> tell_dentries(const Pending& pending);
   void tell_everything();
   void tell_end(uint64_t nodeid);
   bool known(uint64_t nodeid) const;

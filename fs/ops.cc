@@ -27,7 +27,9 @@ struct Guard<kOp, kHandler> {
 
 // libfuse wants what we refuse to be cleared: it turns on all that it knows.
 void init(void* userdata, fuse_conn_info* conn) {
-  static_cast<Connection*>(userdata)->served().shared.counters.count(Op::init);
+  Served& served = static_cast<Connection*>(userdata)->served();
+  served.shared.counters.count(Op::init);
+  served.lists_without_opendir = (conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   constexpr unsigned kWanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_DIO |
                                FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
                                FUSE_CAP_EXPLICIT_INVAL_DATA | FUSE_CAP_CACHE_SYMLINKS;

@@ -10,28 +10,38 @@
 namespace ebla::fs::ops {
 namespace {
 
-// Offsets that the kernel sees: 1 after ".", 2 after "..", then the store's cookie plus these two.
+// Offsets that the kernel sees: 1 after ".", 2 after "..", 3 at the end, and after any other entry
+// the store's cookie plus these three. Nothing is kept between two requests: the offset says where
+// to go on.
+//
+// The end has one offset, whichever entry is the last: a kernel that was given a folder whole, but
+// never asked whether that was all, keeps waiting at the offset that it got last, and keeps no
+// listing of the folder until one ends there.
 constexpr uint64_t kDots = 2;
+constexpr uint64_t kEnd = 3;
 constexpr size_t kReplyBytes = size_t{1} << 20;
-constexpr size_t kBatchLeast = 128;
 constexpr size_t kBatchMost = 4096;
+// What an entry with a name of few bytes takes of a reply.
+constexpr size_t kEntryBytes = 32;
+constexpr size_t kEntryPlusBytes = 160;
 constexpr int kAttempts = 2;
 
-// One reply to READDIR or READDIRPLUS, filled from a cursor.
+// One reply to READDIR or READDIRPLUS.
 class Listing {
  public:
   Listing(Request& request, fuse_ino_t node, std::span<char> out, bool plus)
       : request_(request), served_(request.served()), node_(node), out_(out), plus_(plus) {}
 
   // True: all entries of the reply that the kernel will hold are registered and current.
-  Result<bool> fill(DirCursor& cursor, uint64_t offset, bool give_nodes);
+  Result<bool> fill(uint64_t offset, bool give_nodes);
   void undo();
   std::span<const char> bytes() const { return out_.first(used_); }
 
  private:
+  bool add_dots(uint64_t offset);
   bool add_dot(const char* name, uint64_t number, off_t offset);
-  bool add(const DirEntry& entry, bool give_node);
-  Result<bool> refill(DirCursor& cursor);
+  bool add(const DirEntry& entry, uint64_t next, bool give_node);
+  Result<void> add_entries(uint64_t after, bool give_nodes);
 
   Request& request_;
   Served& served_;
@@ -41,6 +51,14 @@ class Listing {
   size_t used_ = 0;
   std::vector<uint64_t> given_;
 };
+
+bool Listing::add_dots(uint64_t offset) {
+  const uint64_t own = served_.view.ino_of(node_);
+  if (offset < 1 && !add_dot(".", own, 1)) return false;
+  if (offset >= kDots) return true;
+  const uint64_t parent = served_.nodes.parent_of(node_);
+  return add_dot("..", parent == 0 ? own : served_.view.ino_of(parent), kDots);
+}
 
 bool Listing::add_dot(const char* name, uint64_t number, off_t offset) {
   fuse_entry_param entry = {};  // node id 0: the kernel keeps nothing of it
@@ -56,9 +74,9 @@ bool Listing::add_dot(const char* name, uint64_t number, off_t offset) {
   return true;
 }
 
-bool Listing::add(const DirEntry& entry, bool give_node) {
+bool Listing::add(const DirEntry& entry, uint64_t next, bool give_node) {
   const Node node{served_.view.nodeid_of(entry.attr.ino), entry.attr};
-  const auto offset = static_cast<off_t>(entry.cookie + kDots);
+  const auto offset = static_cast<off_t>(next);
   char* at = out_.data() + used_;
   const size_t room = out_.size() - used_;
   size_t need = 0;
@@ -86,56 +104,43 @@ void Listing::undo() {
   used_ = 0;
 }
 
-Result<bool> Listing::refill(DirCursor& cursor) {
-  if (cursor.next < cursor.batch.size()) return true;
-  const size_t entry_bytes = plus_ ? 160 : 32;
-  const size_t limit = std::clamp(out_.size() / entry_bytes, kBatchLeast, kBatchMost);
-  // The older epoch stays when a reply takes from two batches.
-  if (used_ == 0 || given_.empty()) cursor.epoch = served_.shared.epoch.load();
-  auto batch = served_.view.list(node_, cursor.after, limit);
-  if (!batch) return std::unexpected(std::move(batch.error()));
-  cursor.batch = std::move(*batch);
-  cursor.next = 0;
-  return !cursor.batch.empty();
-}
-
-Result<bool> Listing::fill(DirCursor& cursor, uint64_t offset, bool give_nodes) {
-  const uint64_t after = offset > kDots ? offset - kDots : 0;
-  if (cursor.after != after || cursor.epoch != served_.shared.epoch.load()) {
-    cursor.batch.clear();
-    cursor.next = 0;
-    cursor.after = after;
-  }
-  const uint64_t own = served_.view.ino_of(node_);
-  if (offset < 1 && !add_dot(".", own, 1)) return true;
-  if (offset < kDots) {
-    const uint64_t parent = served_.nodes.parent_of(node_);
-    if (!add_dot("..", parent == 0 ? own : served_.view.ino_of(parent), kDots)) return true;
-  }
+// As many as fit, or all that are left.
+Result<void> Listing::add_entries(uint64_t after, bool give_nodes) {
   for (;;) {
-    const auto more = refill(cursor);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) break;
-    const DirEntry& entry = cursor.batch[cursor.next];
-    const bool hidden = node_ == kRootNode && entry.name == VirtualTree::kName;
-    if (!hidden && !add(entry, give_nodes)) break;
-    cursor.after = entry.cookie;
-    ++cursor.next;
+    const size_t room = (out_.size() - used_) / (plus_ ? kEntryPlusBytes : kEntryBytes);
+    const size_t limit = std::min(room, kBatchMost);
+    if (limit == 0) return {};
+    const auto batch = served_.view.list(node_, after, limit);
+    if (!batch) return std::unexpected(batch.error());
+    const bool all = batch->size() < limit;
+    for (const DirEntry& entry : *batch) {
+      const bool hidden = node_ == kRootNode && entry.name == VirtualTree::kName;
+      const bool last = all && &entry == &batch->back();
+      const uint64_t next = last ? kEnd : entry.cookie + kEnd;
+      if (!hidden && !add(entry, next, give_nodes)) return {};
+    }
+    if (all) return {};
+    after = batch->back().cookie;
   }
-  return given_.empty() || cursor.epoch == served_.shared.epoch.load();
 }
 
-void list(Request& request, fuse_ino_t node, size_t size, off_t offset, uint64_t handle,
-          bool plus) {
+Result<bool> Listing::fill(uint64_t offset, bool give_nodes) {
+  const uint64_t epoch = served_.shared.epoch.load();
+  if (offset == kEnd || !add_dots(offset)) return true;
+  if (auto done = add_entries(offset > kEnd ? offset - kEnd : 0, give_nodes); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  return given_.empty() || epoch == served_.shared.epoch.load();
+}
+
+void list(Request& request, fuse_ino_t node, size_t size, off_t offset, bool plus) {
   thread_local const auto reply = std::make_unique_for_overwrite<char[]>(kReplyBytes);
-  const auto cursor = request.served().cursor(handle);
-  if (!cursor || offset < 0) return request.error(EBADF);
+  if (offset < 0) return request.error(EINVAL);
   Listing listing(request, node, {reply.get(), std::min(size, kReplyBytes)}, plus);
-  const std::lock_guard lock(cursor->mutex);
   for (int attempt = 1;; ++attempt) {
     // While the store changes without pause, names alone go out: their nodes are looked up.
     const bool give_nodes = attempt <= kAttempts;
-    const auto current = listing.fill(*cursor, static_cast<uint64_t>(offset), give_nodes);
+    const auto current = listing.fill(static_cast<uint64_t>(offset), give_nodes);
     if (!current) {
       listing.undo();
       return request.error(current.error());
@@ -148,22 +153,25 @@ void list(Request& request, fuse_ino_t node, size_t size, off_t offset, uint64_t
 
 }  // namespace
 
+// A kernel that is told once that there is no OPENDIR lists without, keeps whole listings as long
+// as nobody says that they are old, and asks for nothing while it has one. An older kernel is told
+// so for each folder.
 void opendir(Request& request, fuse_ino_t, fuse_file_info* info) {
-  info->fh = request.served().open_cursor();
+  if (request.served().lists_without_opendir) return request.error(ENOSYS);
+  info->cache_readdir = 1;
+  info->keep_cache = 1;
   request.open(*info);
 }
 
-void readdir(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_file_info* info) {
-  list(request, node, size, offset, info->fh, false);
+void readdir(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_file_info*) {
+  list(request, node, size, offset, false);
 }
 
-void readdirplus(Request& request, fuse_ino_t node, size_t size, off_t offset,
-                 fuse_file_info* info) {
-  list(request, node, size, offset, info->fh, true);
+void readdirplus(Request& request, fuse_ino_t node, size_t size, off_t offset, fuse_file_info*) {
+  list(request, node, size, offset, true);
 }
 
-void releasedir(Request& request, fuse_ino_t, fuse_file_info* info) {
-  request.served().close_cursor(info->fh);
+void releasedir(Request& request, fuse_ino_t, fuse_file_info*) {
   request.ok();
 }
 

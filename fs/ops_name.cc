@@ -71,14 +71,19 @@ void create(Request& request, fuse_ino_t parent, const char* name, mode_t mode,
   opened.noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
   if ((info->flags & O_EXCL) == 0) request.explain(Code::already_exists, ESTALE);
   make(request, parent, name, {.kind = NodeKind::file, .mode = mode & ALLPERMS},
-       [opened](Request& done, const Node& node) {
+       [opened, parent, name = std::string(name)](Request& done, const Node& node) {
          Served& served = done.served();
          const bool writes = (opened.flags & O_ACCMODE) != O_RDONLY;
          if (!writes) return done.create(node, opened);
          // The socket may have found the new file, and append to it. The kernel cannot wait here:
-         // it holds the folder. It is sent to look once more, and to open what is there then.
+         // it holds the folder. It is sent to look once more, and to open what is there then; of
+         // the new name in its listing it is told as any other mount.
          const Ino ino = served.view.ino_of(node.nodeid);
          if (!served.shared.growing.open_now(served.id, ino)) {
+           ChangeSet made;
+           made.dentries.push_back(
+               {.parent = served.view.ino_of(parent), .name = name, .child = ino});
+           served.shared.publish(made);
            done.error(ESTALE);
            return false;
          }

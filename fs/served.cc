@@ -48,22 +48,4 @@ void Served::released(Ino ino) {
   shared.orphanage.released(ino);
 }
 
-uint64_t Served::open_cursor() {
-  auto cursor = std::make_shared<DirCursor>();
-  const std::lock_guard lock(cursors_mutex_);
-  cursors_.emplace(next_cursor_, std::move(cursor));
-  return next_cursor_++;
-}
-
-std::shared_ptr<DirCursor> Served::cursor(uint64_t handle) const {
-  const std::lock_guard lock(cursors_mutex_);
-  const auto found = cursors_.find(handle);
-  return found == cursors_.end() ? nullptr : found->second;
-}
-
-void Served::close_cursor(uint64_t handle) {
-  const std::lock_guard lock(cursors_mutex_);
-  cursors_.erase(handle);
-}
-
 }  // namespace ebla::fs

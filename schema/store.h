@@ -60,7 +60,8 @@ class Store {
   // file_not_found, not_directory, name_too_long. Never "." or "..".
   virtual Result<Attr> lookup(Ino parent, std::string_view name) = 0;
   // At most `limit` entries with a cookie after `after_cookie` (0: from the start), by cookie,
-  // without "." and "..". An entry that lives through the whole scan comes exactly once.
+  // without "." and ".."; fewer only where there are no more. An entry that lives through the whole
+  // scan comes exactly once.
   virtual Result<std::vector<DirEntry>> readdir(Ino dir, uint64_t after_cookie, size_t limit) = 0;
   virtual Result<uint64_t> entry_count(Ino dir) = 0;
   virtual Result<std::string> readlink(Ino ino) = 0;

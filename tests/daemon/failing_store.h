@@ -12,7 +12,7 @@
 
 namespace ebla::daemon {
 
-class FailingStore final : public Store {
+class FailingStore : public Store {
  public:
   explicit FailingStore(Store& under) : under_(under) {}
 

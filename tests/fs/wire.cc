@@ -88,12 +88,12 @@ std::optional<Answer> Wire::call(uint32_t opcode, uint64_t node, const std::stri
   return answer;
 }
 
-Answer Wire::init() {
+Answer Wire::init(uint32_t cannot) {
   fuse_init_in in{};
   in.major = FUSE_KERNEL_VERSION;
   in.minor = FUSE_KERNEL_MINOR_VERSION;
   in.max_readahead = 128 * 1024;
-  in.flags = ~0U & ~static_cast<uint32_t>(FUSE_INIT_EXT);
+  in.flags = ~static_cast<uint32_t>(FUSE_INIT_EXT) & ~cannot;
   return call(FUSE_INIT, 0, bytes_of(in)).value_or(Answer{EIO, 0, ""});
 }
 
@@ -113,16 +113,8 @@ uint64_t Wire::find(std::string_view path) {
   return node;
 }
 
-uint64_t Wire::opendir(uint64_t node) {
-  const auto answer = call(FUSE_OPENDIR, node, bytes_of(fuse_open_in{}));
-  EXPECT_TRUE(answer && answer->error == 0);
-  return answer ? answer->as<fuse_open_out>().fh : 0;
-}
-
-std::vector<WireEntry> Wire::list(uint64_t node, uint64_t handle, uint64_t offset, uint32_t size,
-                                  bool plus) {
+std::vector<WireEntry> Wire::list(uint64_t node, uint64_t offset, uint32_t size, bool plus) {
   fuse_read_in in{};
-  in.fh = handle;
   in.offset = offset;
   in.size = size;
   const auto answer = call(plus ? FUSE_READDIRPLUS : FUSE_READDIR, node, bytes_of(in));

@@ -60,12 +60,11 @@ class Wire {
   std::optional<Answer> receive();
   void hang_up() { kernel_.reset(); }
 
-  Answer init();  // the kernel's side says it can do everything
+  // The kernel's side says it can do everything but what the flags `cannot` say.
+  Answer init(uint32_t cannot = 0);
   Answer lookup(uint64_t parent, std::string_view name);
   uint64_t find(std::string_view path);  // by lookups from the root; 0 if one fails
-  uint64_t opendir(uint64_t node);
-  std::vector<WireEntry> list(uint64_t node, uint64_t handle, uint64_t offset, uint32_t size,
-                              bool plus);
+  std::vector<WireEntry> list(uint64_t node, uint64_t offset, uint32_t size, bool plus);
   Answer read(uint64_t node, uint64_t offset, uint32_t size);
   void forget(uint64_t node, uint64_t count);
   Ino put(const std::string& name, const std::string& bytes);  // also tells, as the table does

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <future>
 
@@ -89,6 +90,10 @@ TEST_F(WireGrow, WhatACreateMadeAndTheSocketGrowsIsLookedUpAgain) {
   const auto made = wire.call(FUSE_CREATE, 1, bytes_of(in) + "g" + '\0');
   EXPECT_EQ(wire.find("/g"), node + 1);
   EXPECT_EQ(made->error, ESTALE) << "the kernel holds the folder: it must not wait";
+  const auto told = std::ranges::find(wire.published(), 0U, &ChangeSet::origin);
+  ASSERT_NE(told, wire.published().end()) << "its listing of the folder lacks the name";
+  ASSERT_EQ(told->dentries.size(), 1U);
+  EXPECT_EQ(told->dentries[0].name, "g");
 }
 
 TEST_F(WireGrow, AMountThatDiesMeanwhileLeavesNothing) {

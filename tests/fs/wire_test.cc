@@ -133,11 +133,10 @@ TEST_F(WireTest, ListingsResumeAndNamesComeOnce) {
   for (int i = 0; i < 1000; ++i) wire.put("f" + std::to_string(i), "x");
   const uint64_t folder = wire.find("/large_tool_results");
   for (const bool plus : {false, true}) {
-    const uint64_t handle = wire.opendir(folder);
     std::multiset<std::string> seen;
     uint64_t offset = 0;
     for (;;) {
-      const auto part = wire.list(folder, handle, offset, 4096, plus);
+      const auto part = wire.list(folder, offset, 4096, plus);
       if (part.empty()) break;
       for (const auto& entry : part) {
         seen.insert(entry.name);
@@ -151,23 +150,19 @@ TEST_F(WireTest, ListingsResumeAndNamesComeOnce) {
     }
     EXPECT_EQ(seen.size(), 1002U);
     EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 1002U);
-    fuse_release_in release{};
-    release.fh = handle;
-    EXPECT_EQ(wire.call(FUSE_RELEASEDIR, folder, bytes_of(release))->error, 0);
   }
 }
 
 TEST_F(WireTest, AListingAfterAChangeIsNotServedFromWhatWasReadBefore) {
   for (int i = 0; i < 100; ++i) wire.put("f" + std::to_string(i), "x");
   const uint64_t folder = wire.find("/large_tool_results");
-  const uint64_t handle = wire.opendir(folder);
-  const auto first = wire.list(folder, handle, 0, 1000, true);
+  const auto first = wire.list(folder, 0, 1000, true);
   ASSERT_LT(first.size(), 100U);
   const std::string victim = "f99";
   ASSERT_EQ(wire.call(FUSE_UNLINK, folder, victim + '\0')->error, 0);
   std::set<std::string> rest;
   for (uint64_t offset = first.back().offset;;) {
-    const auto part = wire.list(folder, handle, offset, 1000, true);
+    const auto part = wire.list(folder, offset, 1000, true);
     if (part.empty()) break;
     for (const auto& entry : part) rest.insert(entry.name);
     offset = part.back().offset;
@@ -176,17 +171,43 @@ TEST_F(WireTest, AListingAfterAChangeIsNotServedFromWhatWasReadBefore) {
   EXPECT_TRUE(rest.contains("f98"));
 }
 
-TEST_F(WireTest, ListingWithAHandleThatIsNone) {
+TEST_F(WireTest, ListingsAreNotOpened) {
+  EXPECT_EQ(wire.call(FUSE_OPENDIR, 1, bytes_of(fuse_open_in{}))->error, ENOSYS);
   fuse_read_in in{};
   in.fh = 77;
   in.size = 4096;
-  EXPECT_EQ(wire.call(FUSE_READDIR, 1, bytes_of(in))->error, EBADF);
+  EXPECT_EQ(wire.call(FUSE_READDIR, 1, bytes_of(in))->error, 0) << "a handle says nothing";
+  in.offset = uint64_t{1} << 63;
+  EXPECT_EQ(wire.call(FUSE_READDIR, 1, bytes_of(in))->error, EINVAL);
+  in = {};
+  in.size = 31;
+  EXPECT_EQ(wire.call(FUSE_READDIR, 1, bytes_of(in))->body, "") << "no entry fits";
+}
+
+TEST(WireOldKernel, ListingsAreKeptToo) {
+  Wire wire;
+  ASSERT_EQ(wire.init(FUSE_NO_OPENDIR_SUPPORT).error, 0);
+  const auto answer = wire.call(FUSE_OPENDIR, 1, bytes_of(fuse_open_in{}));
+  ASSERT_TRUE(answer && answer->error == 0);
+  EXPECT_EQ(answer->as<fuse_open_out>().open_flags,
+            static_cast<uint32_t>(FOPEN_CACHE_DIR | FOPEN_KEEP_CACHE));
+  EXPECT_EQ(wire.list(1, 0, 4096, true).size(), 4U);
   EXPECT_EQ(wire.call(FUSE_RELEASEDIR, 1, bytes_of(fuse_release_in{}))->error, 0);
+}
+
+// A reply holds what the kernel asked for; what does not fit has not been given.
+TEST_F(WireTest, NodesThatDoNotFitAreNotHeld) {
+  for (int i = 0; i < 100; ++i) wire.put(std::string(200, 'n') + std::to_string(i), "x");
+  const uint64_t folder = wire.find("/large_tool_results");
+  const size_t before = wire.connection().served().nodes.all().size();
+  const auto part = wire.list(folder, 0, 4096, true);
+  ASSERT_GT(part.size(), 2U);
+  EXPECT_EQ(wire.connection().served().nodes.all().size() - before, part.size() - 2);
 }
 
 TEST_F(WireTest, DotsHaveTheirNumbers) {
   const uint64_t folder = wire.find("/large_tool_results");
-  const auto entries = wire.list(folder, wire.opendir(folder), 0, 4096, true);
+  const auto entries = wire.list(folder, 0, 4096, true);
   ASSERT_GE(entries.size(), 2U);
   EXPECT_EQ(entries[0].name, ".");
   EXPECT_EQ(entries[0].entry.attr.ino, folder);
@@ -370,7 +391,7 @@ TEST_F(WireTest, HiddenFolder) {
   EXPECT_EQ(wire.read(wire.find("/.ebla/version"), 0, 100).body, "0.1.0\n");
   EXPECT_EQ(wire.lookup(folder.nodeid, "put").as<fuse_entry_out>().nodeid, 0U);
   EXPECT_EQ(wire.lookup(wire.find("/large_tool_results"), ".ebla").as<fuse_entry_out>().nodeid, 0U);
-  for (const auto& entry : wire.list(1, wire.opendir(1), 0, 4096, true)) {
+  for (const auto& entry : wire.list(1, 0, 4096, true)) {
     EXPECT_NE(entry.name, ".ebla");
   }
 }
@@ -407,7 +428,7 @@ TEST(WireOwner, EveryNodeBelongsToTheUserOfTheMount) {
     EXPECT_EQ(attr->as<fuse_attr_out>().attr.gid, 5678U) << path;
   }
   const uint64_t folder = wire.find("/large_tool_results");
-  for (const auto& entry : wire.list(folder, wire.opendir(folder), 0, 4096, true)) {
+  for (const auto& entry : wire.list(folder, 0, 4096, true)) {
     if (entry.entry.nodeid != 0) {
       EXPECT_EQ(entry.entry.attr.uid, 1234U);
     }
