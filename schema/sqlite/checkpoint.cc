@@ -224,9 +224,12 @@ Result<void> Writer::Impl::rewrite_backfilled(Lock& lock) {
   // Only now: a pass that was under way has said how far it came. Older versions of pages that it
   // took over must not come back.
   const uint64_t frames = backfilled_frames;
+  // A transaction that failed may have begun a new log before. Its frames are no part of any
+  // commit, and all of the old log was taken over and synced.
+  const bool same_log = read_log_sequence() == log_sequence;
   lock.unlock();
-  Result<void> result =
-      frames > 0 ? rewrite_frames(db.handle(), wal.get(), frames, page_bytes) : Result<void>{};
+  Result<void> result;
+  if (same_log && frames > 0) result = rewrite_frames(db.handle(), wal.get(), frames, page_bytes);
   lock.lock();
   return result;
 }

@@ -56,6 +56,7 @@ struct FaultVfs::Handle {
   sqlite3_file base;
   FaultVfs* owner;
   const char* path;  // SQLite keeps it while the file is open
+  uint64_t failures_told;
 
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
   static Handle& of(sqlite3_file* file) { return *reinterpret_cast<Handle*>(file); }
@@ -139,7 +140,11 @@ FaultVfs::~FaultVfs() {
 int FaultVfs::open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out) {
   auto* self = static_cast<FaultVfs*>(vfs->pAppData);
   Handle& handle = Handle::of(file);
-  handle = {{nullptr}, self, name};
+  handle = {{nullptr}, self, name, 0};
+  if (name != nullptr) {
+    const std::lock_guard lock(self->mutex_);
+    handle.failures_told = self->files_[name].failed_syncs;
+  }
   std::memset(handle.real(), 0, static_cast<size_t>(self->real_->szOsFile));
   const int rc = self->real_->xOpen(self->real_, name, handle.real(), flags, out);
   if (handle.real()->pMethods != nullptr) handle.base.pMethods = &self->methods_;
@@ -149,6 +154,7 @@ int FaultVfs::open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int f
 void FaultVfs::arm(Fault fault, uint64_t nth) {
   const std::lock_guard lock(mutex_);
   files_.clear();
+  log_failures_told_ = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     const std::string name = entry.path().string();
     if (!name.ends_with("-shm") && !name.ends_with(".reserve"))
@@ -276,7 +282,7 @@ int FaultVfs::truncate(Handle& handle, int64_t size) {
 }
 
 // True: the file is on disk as it is. Mutex held.
-bool FaultVfs::sync_model(const std::string& path) {
+bool FaultVfs::sync_model(const std::string& path, uint64_t& told) {
   const Verdict verdict = next(false);
   File& file = files_[path];
   if (verdict == Verdict::go) {
@@ -291,21 +297,26 @@ bool FaultVfs::sync_model(const std::string& path) {
   // After a failed sync the kernel takes the pages for written: they are lost. A machine that has
   // stopped may still find them on its disk.
   if (verdict == Verdict::go || fault_ != Fault::crash) file.unsynced.clear();
-  return verdict == Verdict::go;
+  if (verdict != Verdict::go) ++file.failed_syncs;
+  if (std::exchange(told, file.failed_syncs) == file.failed_syncs) return true;
+  last_errno = errno_of(fault_);
+  errno = last_errno;
+  return false;
 }
 
 int FaultVfs::sync(Handle& handle, int flags) {
   at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
-  if (!sync_model(handle.path)) return SQLITE_IOERR_FSYNC;  // also for ENOSPC, as "unix" does
-  (void)flags;                                              // the real sync would only cost time
+  if (!sync_model(handle.path, handle.failures_told))
+    return SQLITE_IOERR_FSYNC;  // also for ENOSPC, as "unix" does
+  (void)flags;                  // the real sync would only cost time
   return SQLITE_OK;
 }
 
 int FaultVfs::sync_log(const std::string& path) {
   at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
-  if (sync_model(path)) return 0;
+  if (sync_model(path, log_failures_told_)) return 0;
   return errno_of(fault_);
 }
 

@@ -2,7 +2,7 @@
 // the files in one folder, and apart from them every read; the n-th can fail, or be the last that
 // the machine does. It knows for every file what a power cut would leave: what was synced, plus any
 // part of what was not. As on Linux, what a failed sync was to write is never written again by a
-// later one.
+// later one, and everybody who has the file open is told of the failure by a sync of his own, once.
 //
 // While an object lives it is SQLite's default file system; one at a time.
 #pragma once
@@ -71,6 +71,7 @@ class FaultVfs {
   struct File {
     std::string durable;
     std::vector<Operation> unsynced;
+    uint64_t failed_syncs = 0;
   };
   struct Handle;
   friend struct Handle;
@@ -85,7 +86,7 @@ class FaultVfs {
   int write(Handle& handle, const void* data, int size, int64_t offset);
   int truncate(Handle& handle, int64_t size);
   int sync(Handle& handle, int flags);
-  bool sync_model(const std::string& path);
+  bool sync_model(const std::string& path, uint64_t& told);
   static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out);
 
   const std::string folder_;
@@ -97,6 +98,7 @@ class FaultVfs {
   Fault fault_ = Fault::none;
   uint64_t nth_ = 0;
   uint64_t count_ = 0;
+  uint64_t log_failures_told_ = 0;  // to sync_log()
   uint64_t reads_ = 0;
   bool fired_ = false;
   const volatile void* log_index_ = nullptr;  // first page of the shared memory
