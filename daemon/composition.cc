@@ -83,6 +83,8 @@ Result<void> Daemon::open() {
   mount_options.version = kVersion;
   mount_options.forbidden = {options_.store, options_.socket};
   mount_options.allow_other = options_.allow_other;
+  // Who removes a file at its limit may write another at once.
+  if (quotas_of(options_).of_sessions()) mount_options.free_delay = {};
   if (options_.until_unmounted) mount_options.on_last_gone = end_process;
   auto mounts = fs::MountTable::create(*store_, std::move(mount_options));
   if (!mounts) return std::unexpected(mounts.error());

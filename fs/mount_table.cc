@@ -121,8 +121,12 @@ MountTable::Impl::Impl(Store& the_store, MountTableOptions the_options,
                        std::unique_ptr<Pool> the_pool)
     : store(the_store),
       options(std::move(the_options)),
-      shared(the_store, VirtualTree(options.socket_path, options.version, the_store.now_ns()),
-             [this](Ino ino) { return held(ino); }),
+      shared(
+          the_store, VirtualTree(options.socket_path, options.version, the_store.now_ns()),
+          [this](Ino ino) { return held(ino); },
+          [this](Runner::Work work) {
+            runner.post_at(Runner::Clock::now() + options.free_delay, std::move(work));
+          }),
       pool(std::move(the_pool)) {
   for (const std::string& path : options.forbidden) forbidden.push_back(resolved_path(path));
   shared.publish = [this](const ChangeSet& changes) { deliver(changes, {}); };

@@ -39,6 +39,9 @@ struct MountTableOptions {
   std::vector<std::string>
       forbidden;             // host paths that no mount may cover or lie in: store, socket, log
   bool allow_other = false;  // for all mounts, whatever their specs say
+  // How long a node without a name that nobody holds waits for others to be freed with it. With
+  // limits that count nodes: 0.
+  std::chrono::milliseconds free_delay{5};
   // When set: the table ends with its mounts. As soon as none is left, because it was unmounted or
   // because the only one could not be made, no more are made and this is called, once, from any
   // thread.

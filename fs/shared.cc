@@ -31,7 +31,7 @@ void Orphanage::add(const std::vector<Ino>& inos) {
     }
     waiting_count_ = waiting_.size();
   }
-  reap(std::move(free));
+  reap(free);
 }
 
 void Orphanage::released(Ino ino) {
@@ -45,8 +45,23 @@ void Orphanage::released(Ino ino) {
   reap({ino});
 }
 
-void Orphanage::reap(std::vector<Ino> inos) {
+void Orphanage::reap(const std::vector<Ino>& inos) {
   if (inos.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool under_way = !free_.empty();
+    free_.insert(free_.end(), inos.begin(), inos.end());
+    if (under_way) return;
+  }
+  later_([this] { reap_free(); });
+}
+
+void Orphanage::reap_free() {
+  std::vector<Ino> inos;
+  {
+    const std::lock_guard lock(mutex_);
+    inos.swap(free_);
+  }
   store_.reap(std::move(inos), {.durability = Durability::ordered},
               [](const Result<void>& result, const ChangeSet&) {
                 // The store finds nodes without a name again at its next start.

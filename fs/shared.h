@@ -30,24 +30,31 @@ class Counters {
   std::array<std::atomic<uint64_t>, kOpCount> counts_{};
 };
 
-// Nodes without a name wait here until no mount holds them, then the store frees them.
+// Nodes without a name wait here until no mount holds them, then the store frees them: many at a
+// time, since nobody waits for it and each time is a transaction.
 class Orphanage {
  public:
   // `held`: whether any mount's kernel still knows the node. Called under the orphanage's lock.
-  Orphanage(Store& store, std::function<bool(Ino)> held) : store_(store), held_(std::move(held)) {}
+  // `later` runs a function a few milliseconds later, or at its own end if that comes before.
+  using Later = std::function<void(std::move_only_function<void()>)>;
+  Orphanage(Store& store, std::function<bool(Ino)> held, Later later)
+      : store_(store), held_(std::move(held)), later_(std::move(later)) {}
 
   void add(const std::vector<Ino>& inos);
   // One mount does not know the node any more.
   void released(Ino ino);
 
  private:
-  void reap(std::vector<Ino> inos);
+  void reap(const std::vector<Ino>& inos);
+  void reap_free();
 
   Store& store_;
-  std::function<bool(Ino)> held_;
+  const std::function<bool(Ino)> held_;
+  const Later later_;
   std::atomic<size_t> waiting_count_{0};  // over-estimates while add() decides
   std::mutex mutex_;
   std::unordered_set<Ino> waiting_;
+  std::vector<Ino> free_;  // to be freed by the reap_free() that is under way
 };
 
 // Counts what must be gone before the table may go.
@@ -74,8 +81,11 @@ class Gauge {
 };
 
 struct Shared {
-  Shared(Store& the_store, VirtualTree tree, std::function<bool(Ino)> is_held)
-      : store(the_store), virtual_tree(std::move(tree)), orphanage(the_store, std::move(is_held)) {}
+  Shared(Store& the_store, VirtualTree tree, std::function<bool(Ino)> is_held,
+         Orphanage::Later later)
+      : store(the_store),
+        virtual_tree(std::move(tree)),
+        orphanage(the_store, std::move(is_held), std::move(later)) {}
 
   Store& store;
   VirtualTree virtual_tree;

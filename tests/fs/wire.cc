@@ -21,9 +21,10 @@ constexpr int kSocketBytes = 4 << 20;
 Wire::Wire(std::string_view subtree, std::optional<Owner> owner, View::Access access) {
   store_ = kit::make_model_store(clock_);
   kit::open_session(*store_, "default");
-  shared_ =
-      std::make_unique<Shared>(*store_, VirtualTree("/run/ebla.sock", "0.1.0", clock_.wall_ns()),
-                               [this](Ino ino) { return connection_->served().holds(ino); });
+  shared_ = std::make_unique<Shared>(
+      *store_, VirtualTree("/run/ebla.sock", "0.1.0", clock_.wall_ns()),
+      [this](Ino ino) { return connection_->served().holds(ino); },
+      [](std::move_only_function<void()> work) { work(); });
   shared_->publish = [this](const ChangeSet& changes) {
     published_.push_back(changes);
     shared_->orphanage.add(changes.orphaned);
