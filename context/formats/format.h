@@ -42,7 +42,7 @@ struct Splice {
 struct Repair {
   size_t message = 0;
   enum class What : uint8_t {
-    dangling_call,     // no result, and the live turn has moved on: it gets one that says so
+    dangling_call,     // no result, and the list goes on behind it: it gets one that says so
     stray_result,      // no call before it, or the call has its result already: what it says goes
                        // on as words of the user
     outdated_result,   // ours, that says there is none, and the true one has come: it goes

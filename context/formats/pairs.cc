@@ -187,13 +187,6 @@ class Pairer {
   bool doubled_ = false;  // a turn of the model asked twice under one key
 };
 
-// What repairs put in the place of a result that did not come.
-bool says_interrupted(const Part& result) {
-  static const std::string_view kText = texts::kInterrupted;
-  return !result.error && result.facts.bytes == kText.size() &&
-         result.facts.hash == xxh3_128(kText);
-}
-
 std::vector<Pair> interrupted(const Conversation& conversation, const Pairing& pairing) {
   std::vector<Pair> found;
   for (const Pair& pair : pairing.pairs) {
@@ -203,6 +196,12 @@ std::vector<Pair> interrupted(const Conversation& conversation, const Pairing& p
 }
 
 }  // namespace
+
+bool says_interrupted(const Part& result) {
+  static const std::string_view kText = texts::kInterrupted;
+  return !result.error && result.facts.bytes == kText.size() &&
+         result.facts.hash == xxh3_128(kText);
+}
 
 bool only_reasoning(const Message& message) {
   return !message.parts.empty() && std::ranges::all_of(message.parts, [](const Part& part) {

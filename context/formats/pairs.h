@@ -14,6 +14,9 @@ namespace ebla::context {
 // What a reader of the list has found out is Conversation::pairing: this is for readers.
 Pairing pair_calls(const Conversation& conversation);
 
+// What repairs put in the place of a result that did not come.
+bool says_interrupted(const Part& result);
+
 // An item of its own, as some formats have it.
 bool only_reasoning(const Message& message);
 

@@ -1,5 +1,6 @@
 #include "context/formats/placing.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace ebla::context {
@@ -73,15 +74,21 @@ size_t Placing::behind_results(size_t message) const {
 }
 
 size_t Placing::live_turn() const {
-  size_t end = count_;
-  while (end > 0 && behind_results_[end - 1] == count_) --end;
-  size_t begin = end;
-  while (begin > 0 && behind_model_[begin - 1] == end) {
+  const auto brings = [](const Part& part) {
+    return part.kind == PartKind::tool_result && !part.provider_side;
+  };
+  size_t begin = count_;
+  while (begin > 0 && is_model(messages_[begin - 1])) {
     --begin;
+    if (std::ranges::any_of(messages_[begin].parts, brings)) return count_;
     // Where results are messages, each message of the model is a turn.
     if (place_ == ResultPlace::messages) break;
   }
-  return begin == end ? count_ : begin;
+  return begin;
+}
+
+size_t Placing::run(size_t result_message) const {
+  return place_ == ResultPlace::blocks ? result_message : behind_results_[result_message];
 }
 
 bool Placing::in_place(const Pair& pair) const {

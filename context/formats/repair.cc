@@ -1,7 +1,9 @@
 // What a provider would refuse in a list, and how it is made valid.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "context/formats/call_ids.h"
 #include "context/formats/pairs.h"
@@ -12,6 +14,8 @@ namespace ebla::context {
 namespace {
 
 using What = Repair::What;
+
+constexpr std::pair<size_t, size_t> kEnd{SIZE_MAX, SIZE_MAX};  // behind all that is there
 
 bool leads(const Message& message) {
   return message.role == Role::system || message.role == Role::developer;
@@ -41,16 +45,12 @@ class Finder {
   void find_pairs() {
     const Pairing& pairing = conversation_.pairing;
     const Placing placing(format_.result_place(), conversation_);
-    const size_t live = live_turn(pairing, placing);
-    const std::vector<PartAt> repeated = repeated_calls(format_.result_place(), conversation_);
-    const auto answered = newest_answered(pairing, repeated);
+    const size_t live = placing.live_turn();
     for (const PartAt call : pairing.unanswered) {
       const bool answerable = !format_.result_of(body_, conversation_, part(call), "").empty();
-      const auto later = answered.find(part(call).call_id);
-      const bool over =
-          call.message < live || (later != answered.end() && later->second > call.message);
-      if (over && answerable) add(call, What::dangling_call);
+      if (call.message < live && answerable) add(call, What::dangling_call);
     }
+    const std::vector<PartAt> repeated = repeated_calls(format_.result_place(), conversation_);
     for (const PartAt call : repeated) add(call, What::repeated_id);
     for (const PartAt result : pairing.strays) add(result, What::stray_result);
     for (const Pair& pair : pairing.second) add(pair.result, What::stray_result);
@@ -59,33 +59,29 @@ class Finder {
       if (!placing.in_place(pair)) add(pair.result, What::misplaced_result);
       if (part(pair.call).number != part(pair.result).number) add(pair.result, What::repeated_id);
     }
+    find_order(placing);
   }
 
-  // Of ids that several calls bear, the message of the newest call with a result: none comes any
-  // more for those before it.
-  std::map<std::string_view, size_t> newest_answered(const Pairing& pairing,
-                                                     const std::vector<PartAt>& repeated) const {
-    std::map<std::string_view, size_t> newest;
-    if (format_.result_place() == ResultPlace::messages) return newest;
-    for (const PartAt call : repeated) newest.try_emplace(part(call).call_id, 0);
-    for (const Pair& pair : pairing.pairs) {
-      const auto found = newest.find(part(pair.call).call_id);
-      if (found != newest.end()) found->second = std::max(found->second, pair.call.message);
+  // What says that there is no result stands behind those that there are, wherever they come in: so
+  // it does for a client that keeps its own list.
+  void find_order(const Placing& placing) {
+    const std::vector<Pair>& pairs = conversation_.pairing.pairs;
+    const auto ours = [this](const Pair& pair) { return says_interrupted(part(pair.result)); };
+    if (std::ranges::none_of(pairs, ours)) return;
+    std::map<size_t, std::pair<size_t, size_t>> last;  // result, by the run that it will stand in
+    for (const Pair& pair : pairs) {
+      if (ours(pair) || part(pair.result).provider_side) continue;
+      const bool stays = placing.in_place(pair);
+      auto& place =
+          last[stays ? placing.run(pair.result.message) : placing.target(pair.call.message)];
+      place = std::max(place, stays ? std::pair(pair.result.message, pair.result.part) : kEnd);
     }
-    return newest;
-  }
-
-  // A stray is no answer: a turn that it is carried on behind has moved on.
-  size_t live_turn(const Pairing& pairing, const Placing& placing) const {
-    const size_t live = placing.live_turn();
-    const bool blocks = format_.result_place() == ResultPlace::blocks;
-    const auto behind = [&](PartAt result) {
-      if (part(result).provider_side) return false;
-      return blocks ? result.message >= live : placing.behind_results(result.message) > live;
-    };
-    const bool stray = std::ranges::any_of(pairing.strays, behind) ||
-                       std::ranges::any_of(pairing.second, behind, &Pair::result);
-    return stray ? conversation_.messages.size() : live;
+    for (const Pair& pair : pairs) {
+      if (!ours(pair) || !placing.in_place(pair)) continue;
+      const auto behind = last.find(placing.run(pair.result.message));
+      const std::pair at(pair.result.message, pair.result.part);
+      if (behind != last.end() && at < behind->second) add(pair.result, What::misplaced_result);
+    }
   }
 
   void find_beginning() {

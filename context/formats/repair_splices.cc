@@ -45,10 +45,7 @@ class Fixer {
         dangling_.insert({repair.message, repair.part});
       } else {
         dropped_[repair.message].insert(repair.part);
-        if (repair.what == What::outdated_result) {
-          outdated_[call_before({repair.message, repair.part})] = {repair.message, repair.part};
-          continue;
-        }
+        if (repair.what == What::outdated_result) continue;
         auto& to = repair.what == What::misplaced_result ? moved_ : carried_;
         to.insert({repair.message, repair.part});
       }
@@ -83,21 +80,6 @@ class Fixer {
  private:
   using At = std::pair<size_t, size_t>;
 
-  // The call that a result of ours was put behind.
-  At call_before(At at) const {
-    const Part& result = conversation_.messages[at.first].parts[at.second];
-    for (size_t m = at.first; m-- > 0;) {
-      const std::vector<Part>& parts = conversation_.messages[m].parts;
-      for (size_t p = parts.size(); p-- > 0;) {
-        const Part& part = parts[p];
-        const bool same = part.call_id == result.call_id && part.number == result.number &&
-                          (!part.call_id.empty() || part.tool == result.tool);
-        if (part.kind == PartKind::tool_call && same) return {m, p};
-      }
-    }
-    return at;
-  }
-
   // A call and its result together.
   void give_numbers(const std::vector<PartAt>& calls) {
     const auto give = [this](PartAt at, uint32_t number) {
@@ -129,24 +111,30 @@ class Fixer {
     return call;
   }
 
-  // New and moved results, in the order of their calls.
+  // Results that came late in the order that they came in, behind them those that say there is none
+  // in the order of their calls.
   void place_results() {
-    std::map<At, std::string> by_call;
+    using Placed = std::pair<size_t, std::string>;  // where it goes, and what
+    std::map<At, Placed> late;
+    std::map<At, Placed> none;
     for (const PartAt call : pairing_.unanswered) {
-      if (!dangling_.contains({call.message, call.part})) continue;
-      by_call[{call.message, call.part}] =
-          format_.result_of(body_, conversation_, call_at(call), texts::kInterrupted);
+      const At at{call.message, call.part};
+      if (!dangling_.contains(at)) continue;
+      none[at] = {placing_.target(call.message),
+                  format_.result_of(body_, conversation_, call_at(call), texts::kInterrupted)};
     }
     for (const Pair& pair : pairing_.pairs) {
-      if (!moved_.contains({pair.result.message, pair.result.part})) continue;
-      const At call{pair.call.message, pair.call.part};
-      // Where the one of ours stood, it is in the order that results are put in.
-      const auto outdated = outdated_.find(call);
-      std::string& to = outdated == outdated_.end() ? by_call[call] : taken_[outdated->second];
-      to = moved_json(pair.result);
+      const At result{pair.result.message, pair.result.part};
+      if (!moved_.contains(result)) continue;
+      const Part& part = conversation_.messages[pair.result.message].parts[pair.result.part];
+      auto& place =
+          says_interrupted(part) ? none[{pair.call.message, pair.call.part}] : late[result];
+      place = {placing_.target(pair.call.message), moved_json(pair.result)};
     }
-    for (auto& [call, json] : by_call) {
-      placed_[placing_.target(call.first)].push_back(std::move(json));
+    for (std::map<At, Placed>* results : {&late, &none}) {
+      for (auto& [key, placed] : *results) {
+        placed_[placed.first].push_back(std::move(placed.second));
+      }
     }
     if (format_.result_place() == ResultPlace::blocks) return place_carried_blocks();
     for (const auto& [m, p] : carried_) {
@@ -174,8 +162,7 @@ class Fixer {
     const std::vector<Part>& parts = conversation_.messages[m].parts;
     const auto dropped = dropped_.find(m);
     for (size_t p = 0; p < parts.size(); ++p) {
-      const bool stays =
-          dropped == dropped_.end() || !dropped->second.contains(p) || taken_.contains({m, p});
+      const bool stays = dropped == dropped_.end() || !dropped->second.contains(p);
       if (parts[p].kind == PartKind::tool_result && stays) return true;
     }
     return false;
@@ -256,13 +243,8 @@ class Fixer {
       splice.insert = std::move(placed->second);
     }
     if (m == conversation_.messages.size()) return;
-    if (const auto dropped = dropped_.find(m); dropped != dropped_.end()) {
+    if (dropped_.contains(m)) {
       splice.remove = 1;
-      for (const size_t p : dropped->second) {
-        if (const auto taken = taken_.find({m, p}); taken != taken_.end()) {
-          splice.insert.push_back(taken->second);
-        }
-      }
     } else if (changed_.contains(m)) {
       splice.remove = 1;
       splice.insert.push_back(message_json(m));
@@ -286,20 +268,10 @@ class Fixer {
     }
     splice.remove = 1;
     std::string json = with_blocks(m);
-    if (json.empty() && !turn_stays(m) && !waits_behind(m)) {
+    if (json.empty() && !turn_stays(m)) {
       json = placeholder_message(format_, body_, conversation_.messages[m]);
     }
     if (!json.empty()) splice.insert.push_back(std::move(json));
-  }
-
-  // Whether the calls in front of this last turn of the user still wait for their results: words
-  // in their place would end that.
-  bool waits_behind(size_t m) const {
-    if (placing_.next_model(m) != conversation_.messages.size()) return false;
-    return std::ranges::any_of(pairing_.unanswered, [this](PartAt call) {
-      const Part& part = conversation_.messages[call.message].parts[call.part];
-      return !part.provider_side && !dangling_.contains({call.message, call.part});
-    });
   }
 
   // Whether the user's turn that this message belongs to has another one that stays.
@@ -343,9 +315,6 @@ class Fixer {
     for (size_t i = 0; i < blocks.items.size(); ++i) {
       if (const auto part = gone.find(blocks.begins[i]); part != gone.end()) {
         const At at{m, part->second};
-        if (const auto taken = taken_.find(at); taken != taken_.end()) {
-          results.push_back(taken->second);
-        }
         if (!carried_.contains(at) || leaving_.contains(at)) continue;
         std::ranges::move(carried(m, part->second), std::back_inserter(rest));
         continue;
@@ -380,8 +349,6 @@ class Fixer {
   std::map<At, uint32_t> number_of_;                  // the same, of calls
   std::set<At> dangling_;
   std::set<At> moved_;
-  std::map<At, At> outdated_;        // results of ours that go, by their calls
-  std::map<At, std::string> taken_;  // what takes their place
   std::set<At> carried_;
   std::set<At> leaving_;  // of those that are carried on: to another message
   std::map<size_t, std::vector<std::string>> carried_to_;  // their blocks, by that message

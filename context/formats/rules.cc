@@ -5,7 +5,6 @@
 #include <set>
 
 #include "context/formats/call_ids.h"
-#include "context/formats/placing.h"
 #include "context/formats/table.h"
 
 namespace ebla::context {
@@ -14,10 +13,7 @@ namespace {
 class Rules {
  public:
   Rules(const FormatBase& format, std::string_view body, const Conversation& conversation)
-      : format_(format),
-        body_(body),
-        messages_(conversation.messages),
-        live_(Placing(format.result_place(), conversation).live_turn()) {}
+      : format_(format), body_(body), messages_(conversation.messages), live_(turn_at_end()) {}
 
   std::vector<std::string> check() {
     if (messages_.empty()) report("the list is empty");
@@ -35,6 +31,17 @@ class Rules {
 
  private:
   void report(std::string text) { breaches_.push_back(std::move(text)); }
+
+  // Calls of the turn that the list ends in may be about to run.
+  size_t turn_at_end() const {
+    size_t begin = messages_.size();
+    const bool one = format_.result_place() == ResultPlace::messages;
+    while (begin > 0 && is_model(messages_[begin - 1])) {
+      --begin;
+      if (one) break;
+    }
+    return begin;
+  }
 
   static std::string id_of(const Part& part) {
     return part.call_id.empty() ? part.tool : written_id(part);

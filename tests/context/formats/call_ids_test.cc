@@ -94,17 +94,21 @@ TEST(CallIds, AListThatLostItsBeginningGoesOnCounting) {
   }
 }
 
-// While another call waits, a result that moves away leaves no words in its place.
-TEST(CallIds, ALateResultEndsNoTurn) {
-  const std::string body = R"([{"role":"user","content":"go"},
-    {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"t","input":{}}]},
-    {"role":"user","content":"hurry"},
-    {"role":"assistant","content":[{"type":"tool_use","id":"b","name":"t","input":{}}]},
-    {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"late"}]}])";
-  const Format& format = format_of(FormatId::anthropic);
-  const std::string out = repaired(body, format);
-  EXPECT_EQ(repaired(out, format), out);
-  EXPECT_EQ(format.parse(out)->messages.size(), 4u);
+// A result that moves away leaves no words in its place, and the call that it stood behind is
+// closed by one in the same message.
+TEST(CallIds, ALateResultGoesOnBehindItsCall) {
+  const std::string head = R"([{"role":"user","content":"go"},
+    {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"t","input":{}}]},)";
+  const std::string open =
+      R"({"role":"assistant","content":[{"type":"tool_use","id":"b","name":"t","input":{}}]},)";
+  const std::string late = R"({"type":"tool_result","tool_use_id":"a","content":"late"})";
+  const std::string body = head + R"({"role":"user","content":"hurry"},)" + open +
+                           R"({"role":"user","content":[)" + late + "]}]";
+  const std::string out = repaired(body, format_of(FormatId::anthropic));
+  EXPECT_EQ(canonical(out), canonical(head + R"({"role":"user","content":[)" + late +
+                                      R"(,{"type":"text","text":"hurry"}]},)" + open +
+                                      R"({"role":"user","content":[
+      {"type":"tool_result","tool_use_id":"b","content":"[no result: the call was interrupted]"}]}])"));
 }
 
 }  // namespace

@@ -113,6 +113,24 @@ TEST(Rules, EachMessageGone) {
   });
 }
 
+// Of parallel calls some have their results, of others none came, and the model goes on at once.
+TEST(Rules, CallsWithoutResults) {
+  for (uint32_t round = 0; round < 12; ++round) {
+    for (const Dialect dialect : test::kDialects) {
+      std::mt19937 random(round);
+      test::History history = test::random_history(random, {.steps = 10});
+      for (test::Step& step : history) {
+        std::erase_if(step.result_order, [&](size_t) { return test::chance(random, 2); });
+      }
+      const auto messages = test::messages_of(history, dialect, &random);
+      for (size_t count = 1; count <= messages.size(); ++count) {
+        expect_valid({messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)}, dialect);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Rules, ResultsDoubledAndMovedAnywhere) {
   for_each_dialect(4, [](const auto& messages, Dialect dialect, std::mt19937& random) {
     const Format& format = format_of(test::format_id(dialect));

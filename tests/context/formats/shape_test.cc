@@ -187,26 +187,5 @@ TEST(Shapes, AnthropicListsBeginWithTheUser) {
   }
 }
 
-TEST(Shapes, ALiveCallIsLeftAloneInEveryFormat) {
-  for (const test::Dialect dialect : test::kDialects) {
-    test::History history(2);
-    history[0].text = "go";
-    history[1].who = test::Step::Who::model;
-    history[1].calls = {{"1", "read_file", "{}", "x", false}, {"2", "shell", "{}", "y", false}};
-    history[1].result_order = {0};
-    std::vector<std::string> messages = test::messages_of(history, dialect);
-    if (dialect == test::Dialect::openai_functions) messages.pop_back();
-    const std::string live = test::request_of(messages, dialect);
-    const Format& format = format_of(test::format_id(dialect));
-    EXPECT_EQ(repaired(live, format), live) << "one of two is still running";
-    // The user speaks: what runs no more is closed, once.
-    messages.push_back(test::messages_of({history[0]}, dialect).front());
-    const std::string closed = repaired(test::request_of(messages, dialect), format);
-    EXPECT_THAT(closed, testing::HasSubstr("[no result: the call was interrupted]"));
-    EXPECT_THAT(breaches(closed, format), testing::IsEmpty()) << closed;
-    EXPECT_EQ(repaired(closed, format), closed);
-  }
-}
-
 }  // namespace
 }  // namespace ebla::context

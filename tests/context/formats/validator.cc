@@ -91,6 +91,9 @@ class Blocks final : public Checker {
     content(member(message, "content"));
     for (const Json& block : member(message, "content").items) part(block, model);
   }
+  void finish() override {
+    if (!was_model_) close("the list goes on");
+  }
 
  private:
   void part(const Json& block, bool model) {
@@ -128,6 +131,7 @@ class Chat final : public Checker {
     if (role.empty()) role = text(message, "type");
     if (message.find("lc") != nullptr) role = member(message, "id").items.back().text;
     const Json& said = member(*fields, "content");
+    goes_on_ = role == "tool" || role == "ToolMessage" || role == "function";
     if (role == "tool" || role == "ToolMessage") {
       content(said);
       return result(text(*fields, "tool_call_id"));
@@ -146,6 +150,12 @@ class Chat final : public Checker {
     const bool absent = said.is(Json::Kind::null) && dialect_ < Dialect::chain_plain;
     if (!(model && calls && absent)) content(said, model && calls);
   }
+  void finish() override {
+    if (goes_on_) close("the list goes on");
+  }
+
+ private:
+  bool goes_on_ = false;  // behind the calls
 };
 
 class Items final : public Checker {
@@ -154,14 +164,17 @@ class Items final : public Checker {
   void message(const Json& item) override {
     const std::string& type = text(item, "type");
     if (type == "function_call" || type == "custom_tool_call") return call(text(item, "call_id"));
+    if (type == "reasoning") return;
     if (type == "function_call_output" || type == "custom_tool_call_output") {
       content(member(item, "output"));
       old_.erase(text(item, "call_id"));
-      return result(text(item, "call_id"));
+      result(text(item, "call_id"));
+      old_.insert(waiting_.begin(), waiting_.end());
+      return;
     }
     if (type != "message" && !type.empty()) return;
     content(member(item, "content"));
-    if (text(item, "role") == "user") old_.insert(waiting_.begin(), waiting_.end());
+    if (text(item, "role") != "assistant") old_.insert(waiting_.begin(), waiting_.end());
   }
   // A result may come anywhere, but come it must.
   void finish() override {
@@ -169,7 +182,7 @@ class Items final : public Checker {
   }
 
  private:
-  std::set<std::string> old_;  // calls that the user has spoken since
+  std::set<std::string> old_;  // calls that something stands behind which is not the model's
 };
 
 template <class Kind>

@@ -10,7 +10,8 @@
 
 namespace ebla::context::test {
 
-// Faults in words. `list`: the array of messages. Calls at its very end may wait for their results.
+// Faults in words. `list`: the array of messages. Calls of the model's turn that it ends in, with
+// nothing behind them, may wait for their results.
 std::vector<std::string> refusals(std::string_view list, Dialect dialect);
 
 }  // namespace ebla::context::test
