@@ -74,65 +74,89 @@ Hash128 last_chain(const Work& work) {
   return work.list.pins.empty() ? Hash128{} : work.list.pins.back().chain;
 }
 
-// More than the window takes and many times what was counted is a mistake of the client's.
-bool believable(const Work& work, const ReportedUsage& usage, const Revision& revision) {
-  if (usage.input == 0) return false;
-  if (work.room.window == 0 || usage.input <= work.room.window) return true;
-  return static_cast<double>(usage.input) <= limits::kRatioHigh * static_cast<double>(revision.raw);
+// A report that is far from what was counted is a mistake of the client's, who has left out what
+// came from a cache, or has named the sum of many requests.
+bool believable(const ReportedUsage& usage, const Revision& revision) {
+  const auto input = static_cast<double>(usage.input);
+  const auto counted = static_cast<double>(revision.raw);
+  return input > 0 && input >= limits::kRatioLow * counted && input <= limits::kRatioHigh * counted;
+}
+
+struct Report {
+  ReportedUsage usage;
+  Revision revision;
+};
+
+// What this call reports; nothing when that is not believed.
+std::optional<Report> new_report(const Work& work) {
+  const auto& usage = work.request().usage;
+  const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
+  if (!revision || !believable(*usage, *revision)) return std::nullopt;
+  return Report{*usage, *revision};
+}
+
+void note_ignored(Work& work) {
+  const auto& usage = work.request().usage;
+  const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
+  if (!revision || believable(*usage, *revision)) return;
+  work.actions.push_back(
+      {.what = "usage_ignored",
+       .reason = fmt::format("{} tokens reported, {} counted", usage->input, revision->raw)});
 }
 
 // The ratio of the model, with this report in it.
 double learn_ratio(Work& work, double ratio, bool known) {
-  const auto& usage = work.request().usage;
-  const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
-  if (!revision || revision->raw == 0 || !believable(work, *usage, *revision)) return ratio;
+  const auto report = new_report(work);
+  if (!report) return ratio;
+  const ReportedUsage& usage = report->usage;
   const std::string name = usage_name(work);
   const auto before = read_fact(work.services, name);
-  if (before && before->starts_with(usage->revision + " ")) return ratio;  // learnt before
+  if (before && before->starts_with(usage.revision + " ")) return ratio;  // learnt before
   const double reported =
-      std::clamp(static_cast<double>(usage->input) / static_cast<double>(revision->raw),
-                 limits::kRatioLow, limits::kRatioHigh);
+      static_cast<double>(usage.input) / static_cast<double>(report->revision.raw);
   ratio = known ? ratio + kNewestWeight * (reported - ratio) : reported;
   const auto parts = static_cast<uint64_t>(std::lround(ratio * kRatioUnit));
   ratio = static_cast<double>(parts) / kRatioUnit;  // as the next call will read it
   if (!work.keeps()) return ratio;
   write_fact(work.services, ratio_name(work), join_numbers({parts}));
   write_fact(work.services, name,
-             fmt::format("{} {} {}", usage->revision, usage->input, usage->output));
+             fmt::format("{} {} {}", usage.revision, usage.input, usage.output));
   return ratio;
 }
 
-// The report of this call, else the last one of the session.
-std::optional<ReportedUsage> newest_usage(const Work& work) {
-  if (work.request().usage) return work.request().usage;
+// The report of this call, else the last one of the session that was believed.
+std::optional<Report> newest_report(const Work& work) {
+  if (auto report = new_report(work)) return report;
   const auto stored = read_fact(work.services, usage_name(work));
   if (!stored) return std::nullopt;
-  return ReportedUsage{stored->substr(0, stored->find(' ')), number_field(*stored, 1),
-                       number_field(*stored, 2)};
+  const ReportedUsage usage{stored->substr(0, stored->find(' ')), number_field(*stored, 1),
+                            number_field(*stored, 2)};
+  const auto revision = parse_revision(usage.revision);
+  if (!revision || !believable(usage, *revision)) return std::nullopt;
+  return Report{usage, *revision};
 }
 
 // With a report for a list that this one begins with, and the same pass in front: what was counted
 // for it then was wrong by so many tokens. What has been put away since, and what came after, is as
 // we count it.
 void correct_count(Work& work) {
-  const auto usage = newest_usage(work);
-  const auto revision = usage ? parse_revision(usage->revision) : std::nullopt;
-  if (!revision || revision->pass != work.known_pass) return;
-  if (!believable(work, *usage, *revision)) return;
+  const auto report = newest_report(work);
+  if (!report || report->revision.pass != work.known_pass) return;
+  const ReportedUsage& usage = report->usage;
   const auto& messages = work.list.messages;
   const auto last = std::ranges::find_if(messages, [&](const context::WorkingMessage& message) {
-    return message.chain == revision->chain;
+    return message.chain == report->revision.chain;
   });
   if (last == messages.end()) return;
-  uint64_t counted = revision->raw;
+  uint64_t counted = report->revision.raw;
   // What the model then said was reported too.
-  for (auto at = last + 1; usage->output > 0 && at != messages.end(); ++at) {
+  for (auto at = last + 1; usage.output > 0 && at != messages.end(); ++at) {
     if (!context::is_model(*at->message)) break;
     counted += at->tokens;
   }
   const double ours = std::ceil(static_cast<double>(counted) * work.list.ratio);
   work.list.correction =
-      static_cast<int64_t>(static_cast<double>(usage->input + usage->output) - ours);
+      static_cast<int64_t>(static_cast<double>(usage.input + usage.output) - ours);
 }
 
 struct Window {
@@ -195,6 +219,7 @@ void find_room(Work& work) {
 }
 
 void calibrate(Work& work) {
+  note_ignored(work);
   const auto stored = read_fact(work.services, ratio_name(work));
   const double ratio = stored ? static_cast<double>(number_field(*stored, 0)) / kRatioUnit : 1.0;
   work.list.ratio = std::clamp(learn_ratio(work, ratio, stored.has_value()), limits::kRatioLow,

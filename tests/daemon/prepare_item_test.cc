@@ -292,8 +292,8 @@ TEST_F(PrepareItemTest, AnOverflowThatNothingCanBeDoneAboutDoesNotFit) {
   EXPECT_TRUE(flag_of(prepare(list, R"(,"window":100000)"), "fits"));
 }
 
-// A report of more than the window takes, and many times the count, teaches nothing; one without a
-// model teaches its own session alone.
+// A report of many times the count teaches nothing; one without a model teaches its own session
+// alone.
 TEST_F(PrepareItemTest, ReportsOfUseReachNoFurtherThanTheyShould) {
   std::vector<std::string> list = {user("task")};
   for (int n = 0; n < 8; ++n) {
@@ -314,6 +314,39 @@ TEST_F(PrepareItemTest, ReportsOfUseReachNoFurtherThanTheyShould) {
   EXPECT_GE(tokens_of(in("s", used(first, counted * 2)), "before"), counted * 2);
   EXPECT_EQ(tokens_of(in("other", ""), "before"), counted);
   EXPECT_EQ(tokens_of(in("third", ""), "before"), counted);
+}
+
+// Far from what was counted it is a mistake: a client that leaves out what came from a cache would
+// have a list that overflows taken for a short one. The last report that was believed holds on.
+TEST_F(PrepareItemTest, ReportsFarFromTheCountAreNotBelieved) {
+  std::vector<std::string> list = {user("task")};
+  for (int n = 0; n < 8; ++n) {
+    list.push_back(assistant(kit::prose(5'000)));
+    list.push_back(user(kit::prose(5'000)));
+  }
+  const auto used = [](const Json& reply, uint64_t input) {
+    return fmt::format(R"(,"usage":{{"revision":"{}","input":{}}})", text_of(reply, "revision"),
+                       input);
+  };
+  const Json first = prepare(list);
+  const uint64_t counted = tokens_of(first, "before");
+  for (const uint64_t input :
+       {uint64_t{0}, uint64_t{12}, counted * 49 / 100, counted * 302 / 100}) {
+    for (const std::string_view window : {"", R"(,"window":500000)"}) {
+      const Json reply = prepare(list, used(first, input) + std::string(window));
+      EXPECT_EQ(tokens_of(reply, "before"), counted) << input;
+      EXPECT_EQ(text_of(action_of(reply, "usage_ignored"), "reason"),
+                fmt::format("{} tokens reported, {} counted", input, counted));
+      EXPECT_EQ(reply.find("actions")->items.size(), 1u);
+    }
+  }
+  const uint64_t low = counted * 51 / 100;
+  for (const uint64_t input : {low, counted * 299 / 100}) {
+    const Json reply = prepare(list, used(first, input));
+    EXPECT_EQ(tokens_of(reply, "before"), input);
+    EXPECT_TRUE(reply.find("actions")->items.empty());
+  }
+  EXPECT_EQ(tokens_of(prepare(list, used(first, 12)), "before"), low) << "the first one of a list";
 }
 
 TEST_F(PrepareItemTest, ManySmallResultsBecomeLinesWhereNoticesWouldNotFit) {
