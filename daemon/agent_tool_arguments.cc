@@ -108,17 +108,18 @@ Result<Json> as_type(const ToolParam& param, const Json& value) {
               fmt::format(texts::kWrongArgument, param.name, shown(value), wanted));
 }
 
+// What is left out, null or an empty text is an object without members.
 Result<Json> as_object(const Json& given) {
+  Json none;
+  none.kind = Json::Kind::object;
   if (given.is(Json::Kind::object)) return given;
+  if (given.is(Json::Kind::null)) return none;
   std::string why;
   if (given.is(Json::Kind::string)) {
-    if (given.text.find_first_not_of(" \t\r\n") == std::string::npos) {
-      Json none;
-      none.kind = Json::Kind::object;
-      return none;
-    }
+    if (given.text.find_first_not_of(" \t\r\n") == std::string::npos) return none;
     auto parsed = parse_json(given.text);
     if (parsed && parsed->is(Json::Kind::object)) return parsed;
+    if (parsed && parsed->is(Json::Kind::null)) return none;
     if (!parsed) why = fmt::format(": {}", parsed.error().text);
   }
   return fail(Code::invalid_params, fmt::format(texts::kWrongArguments, why));

@@ -185,7 +185,11 @@ TEST_F(ToolsTest, FaultsTellTheModelWhatToDo) {
       std::string::npos);
   EXPECT_NE(bad("grep", R"({"pattern":"(","regex":true})").find("no regular expression"),
             std::string::npos);
-  good("ls", json_string(""));
+  for (const std::string_view none : {R"("")", "null", R"("null")", R"(" null ")", "{}"}) {
+    EXPECT_EQ(good("ls", none), good("ls", R"({"path":null})")) << none;
+    EXPECT_EQ(bad("read_file", none), "read_file needs path.") << none;
+  }
+  EXPECT_FALSE(flag_of(must("tools.call", R"({"session":"s","name":"ls"})"), "is_error"));
   good("grep", R"({"pattern":7,"path":null})");
 }
 
