@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "context/summary/outline.h"
 #include "context/summary/summary.h"
@@ -21,7 +22,7 @@ constexpr uint64_t kMostOfRemovedPercent = 80;
 constexpr uint64_t kMostOfCap = 4;
 // Of the cap, in percent: whoever writes so much was told to stop.
 constexpr uint64_t kNearCapPercent = 90;
-// Bytes under all headings together, and headings that have some: fewer say nothing.
+// Bytes under all headings together, and headings that have some: fewer tell nobody how to go on.
 constexpr size_t kFewestBytes = 20;
 constexpr size_t kFewestSections = 2;
 
@@ -140,6 +141,14 @@ std::string missing_headings(const Outline& outline) {
   return out;
 }
 
+// What is said twice under one heading counts once.
+void drop_repeated(Outline& outline) {
+  for (auto& lines : outline.lines) {
+    std::set<std::string> said;
+    std::erase_if(lines, [&said](const std::string& line) { return !said.insert(line).second; });
+  }
+}
+
 Result<void> check_content(const Outline& outline) {
   size_t bytes = 0;
   size_t sections = 0;
@@ -147,8 +156,16 @@ Result<void> check_content(const Outline& outline) {
     for (const std::string& line : lines) bytes += line.size();
     if (!lines.empty()) ++sections;
   }
-  if (bytes < kFewestBytes || sections < kFewestSections) {
-    return fail(Code::invalid_params, "the summary says nothing under its headings");
+  if (sections < kFewestSections) {
+    return fail(Code::invalid_params,
+                fmt::format("the summary has text under {} of its headings, at least {} are needed",
+                            sections, kFewestSections));
+  }
+  if (bytes < kFewestBytes) {
+    return fail(Code::invalid_params,
+                fmt::format("the summary has {} bytes of text under its headings, at least {} are "
+                            "needed",
+                            bytes, kFewestBytes));
   }
   const std::vector<std::string>& goal = outline[Outline::goal];
   if (!goal.empty() && begins_with_any(goal.front(), kRefusals)) {
@@ -176,6 +193,7 @@ Result<std::string> accept_summary(std::string_view text, uint64_t removed_token
   }
   Outline outline = parse_outline(answer);
   drop_chatter(outline);
+  drop_repeated(outline);
   const std::string missing = missing_headings(outline);
   if (!missing.empty()) {
     return fail(Code::invalid_params, "the summary lacks required headings: " + missing);

@@ -94,6 +94,29 @@ TEST(AcceptSummary, TakesAnAnswerInAnyLanguage) {
   EXPECT_FALSE(accept_summary(translated, 10'000, 500));
 }
 
+// However often it says it.
+TEST(AcceptSummary, ShortLinesAreCountedOnceAndRefusedByNumber) {
+  const std::string few =
+      "## Goal\nport\n## Constraints\n- none\n## Done\n- all\n## Open\n- none\n## Decisions\n- "
+      "none\n"
+      "## Files and artifacts\n- none\n## Next steps\n- go\n";
+  for (const std::string& text : {few, few + few, few + few + few + few}) {
+    const Result<std::string> refused = accept_summary(text, 10'000, 500);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().text,
+              "the summary has 13 bytes of text under its headings, at least 20 are needed");
+  }
+  const std::string one =
+      few.substr(0, few.find("- all")) + "- none" +
+      few.substr(few.find("\n## Open"), few.find("- go") - few.find("\n## Open")) + "- none\n";
+  EXPECT_EQ(accept_summary(one, 10'000, 500).error().text,
+            "the summary has text under 1 of its headings, at least 2 are needed");
+  const Result<std::string> twice = accept_summary(
+      kGood + std::string(kGood).substr(std::string_view(kGood).find("## Goal")), 10'000, 500);
+  ASSERT_TRUE(twice);
+  EXPECT_EQ(*twice, *accept_summary(kGood, 10'000, 500));
+}
+
 TEST(AcceptSummary, RefusesWhatOnlyLooksLikeOne) {
   const std::string good = std::string(kGood).substr(std::string_view(kGood).find("## Goal"));
   const std::string template_only = std::string(texts::kSummaryAsk);
