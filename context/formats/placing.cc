@@ -77,6 +77,8 @@ size_t Placing::live_turn() const {
   const auto brings = [](const Part& part) {
     return part.kind == PartKind::tool_result && !part.provider_side;
   };
+  const auto calls = [](const Part& part) { return part.kind == PartKind::tool_call; };
+  if (count_ == 0 || std::ranges::none_of(messages_.back().parts, calls)) return count_;
   size_t begin = count_;
   while (begin > 0 && is_model(messages_[begin - 1])) {
     --begin;

@@ -17,9 +17,9 @@ class Placing {
   // Index of the message that results of a call in this message belong into (blocks), or before
   // which they are inserted (messages); may be the end of the list.
   size_t target(size_t call_message) const;
-  // First message of the model's turn that the list ends in, with nothing behind it: its calls may
-  // be about to run. In a list that goes on, if only with the results of some, a provider wants one
-  // of each. The number of messages: there is none.
+  // First message of the model's turn that the list ends in, with a call as the last that it says:
+  // its calls may be about to run. In a list that goes on, if only with the results of some, a
+  // provider wants one of each. The number of messages: there is none.
   size_t live_turn() const;
   // What target() says of calls whose results belong where this one stands in place.
   size_t run(size_t result_message) const;

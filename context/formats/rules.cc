@@ -32,9 +32,14 @@ class Rules {
  private:
   void report(std::string text) { breaches_.push_back(std::move(text)); }
 
-  // Calls of the turn that the list ends in may be about to run.
+  // Calls of the turn that the list ends in may be about to run, when the last that it says is one.
   size_t turn_at_end() const {
     size_t begin = messages_.size();
+    const bool asks =
+        begin > 0 && std::ranges::any_of(messages_.back().parts, [](const Part& part) {
+          return part.kind == PartKind::tool_call;
+        });
+    if (!asks) return begin;
     const bool one = format_.result_place() == ResultPlace::messages;
     while (begin > 0 && is_model(messages_[begin - 1])) {
       --begin;

@@ -108,6 +108,7 @@ TEST(Unanswered, CallsOfTheModelInARow) {
         {{user("go"), turn({"2"}), turn({"5"}, {0})}, 1},
         {{user("go"), turn({"2"}), words, turn({"5"}, {0})}, 1},
         {{user("go"), turn({"1"}, {0}), turn({"2", "3"}), turn({"5", "6"}, {1})}, 3},
+        {{user("go"), turn({"1", "2"}), words}, 2},
     };
     for (const auto& [history, count] : kCases) {
       EXPECT_EQ(count_of(closed(list_of(history, dialect), dialect), kClosed), count);

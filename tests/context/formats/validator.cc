@@ -88,11 +88,12 @@ class Blocks final : public Checker {
     if (model != was_model_) words_ = false;
     if (model && !was_model_) close("the model goes on");
     was_model_ = model;
+    calls_ = false;
     content(member(message, "content"));
     for (const Json& block : member(message, "content").items) part(block, model);
   }
   void finish() override {
-    if (!was_model_) close("the list goes on");
+    if (!calls_) close("the list goes on");
   }
 
  private:
@@ -100,6 +101,7 @@ class Blocks final : public Checker {
     const std::string& type = text(block, "type");
     if (type == "tool_use") {
       if (!model) fault("a call of the user");
+      calls_ = true;
       if (!member(block, "input").is(Json::Kind::object)) fault("an input that is no object");
       return call(text(block, "id"));
     }
@@ -116,6 +118,7 @@ class Blocks final : public Checker {
 
   bool first_ = true;
   bool was_model_ = false;
+  bool calls_ = false;  // the newest message
   bool words_ = false;
 };
 
@@ -163,6 +166,7 @@ class Items final : public Checker {
   using Checker::Checker;
   void message(const Json& item) override {
     const std::string& type = text(item, "type");
+    words_ = false;
     if (type == "function_call" || type == "custom_tool_call") return call(text(item, "call_id"));
     if (type == "reasoning") return;
     if (type == "function_call_output" || type == "custom_tool_call_output") {
@@ -175,13 +179,16 @@ class Items final : public Checker {
     if (type != "message" && !type.empty()) return;
     content(member(item, "content"));
     if (text(item, "role") != "assistant") old_.insert(waiting_.begin(), waiting_.end());
+    words_ = true;
   }
   // A result may come anywhere, but come it must.
   void finish() override {
+    if (words_) old_.insert(waiting_.begin(), waiting_.end());
     for (const std::string& id : old_) fault("a call without its result: " + id);
   }
 
  private:
+  bool words_ = false;         // the newest item
   std::set<std::string> old_;  // calls that something stands behind which is not the model's
 };
 
