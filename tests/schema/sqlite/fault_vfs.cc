@@ -55,8 +55,8 @@ class Random {
 struct FaultVfs::Handle {
   sqlite3_file base;
   FaultVfs* owner;
-  const char* path;  // SQLite keeps it while the file is open
-  uint64_t failures_told;
+  const char* path;       // SQLite keeps it while the file is open
+  uint64_t failure_told;  // the newest that it need not be told of
 
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
   static Handle& of(sqlite3_file* file) { return *reinterpret_cast<Handle*>(file); }
@@ -143,7 +143,7 @@ int FaultVfs::open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int f
   handle = {{nullptr}, self, name, 0};
   if (name != nullptr) {
     const std::lock_guard lock(self->mutex_);
-    handle.failures_told = self->files_[name].failed_syncs;
+    handle.failure_told = self->failures_;
   }
   std::memset(handle.real(), 0, static_cast<size_t>(self->real_->szOsFile));
   const int rc = self->real_->xOpen(self->real_, name, handle.real(), flags, out);
@@ -154,7 +154,6 @@ int FaultVfs::open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int f
 void FaultVfs::arm(Fault fault, uint64_t nth) {
   const std::lock_guard lock(mutex_);
   files_.clear();
-  log_failures_told_ = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     const std::string name = entry.path().string();
     if (!name.ends_with("-shm") && !name.ends_with(".reserve"))
@@ -297,8 +296,9 @@ bool FaultVfs::sync_model(const std::string& path, uint64_t& told) {
   // After a failed sync the kernel takes the pages for written: they are lost. A machine that has
   // stopped may still find them on its disk.
   if (verdict == Verdict::go || fault_ != Fault::crash) file.unsynced.clear();
-  if (verdict != Verdict::go) ++file.failed_syncs;
-  if (std::exchange(told, file.failed_syncs) == file.failed_syncs) return true;
+  if (verdict != Verdict::go) file.failure = ++failures_;
+  if (told >= file.failure) return true;
+  told = file.failure;
   last_errno = errno_of(fault_);
   errno = last_errno;
   return false;
@@ -307,7 +307,7 @@ bool FaultVfs::sync_model(const std::string& path, uint64_t& told) {
 int FaultVfs::sync(Handle& handle, int flags) {
   at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
-  if (!sync_model(handle.path, handle.failures_told))
+  if (!sync_model(handle.path, handle.failure_told))
     return SQLITE_IOERR_FSYNC;  // also for ENOSPC, as "unix" does
   (void)flags;                  // the real sync would only cost time
   return SQLITE_OK;
@@ -316,7 +316,7 @@ int FaultVfs::sync(Handle& handle, int flags) {
 int FaultVfs::sync_log(const std::string& path) {
   at_moment(Moment::syncs);
   const std::lock_guard lock(mutex_);
-  if (sync_model(path, log_failures_told_)) return 0;
+  if (sync_model(path, log_failure_told_)) return 0;
   return errno_of(fault_);
 }
 

@@ -71,7 +71,7 @@ class FaultVfs {
   struct File {
     std::string durable;
     std::vector<Operation> unsynced;
-    uint64_t failed_syncs = 0;
+    uint64_t failure = 0;  // the number of the last sync that failed
   };
   struct Handle;
   friend struct Handle;
@@ -98,7 +98,8 @@ class FaultVfs {
   Fault fault_ = Fault::none;
   uint64_t nth_ = 0;
   uint64_t count_ = 0;
-  uint64_t log_failures_told_ = 0;  // to sync_log()
+  uint64_t failures_ = 0;
+  uint64_t log_failure_told_ = 0;  // to sync_log()
   uint64_t reads_ = 0;
   bool fired_ = false;
   const volatile void* log_index_ = nullptr;  // first page of the shared memory
