@@ -236,7 +236,9 @@ void pair_results(Conversation& conversation) {
   conversation.pairing = pair_calls(conversation);
   for (const Pair& pair : conversation.pairing.pairs) {
     Part& result = conversation.messages[pair.result.message].parts[pair.result.part];
-    if (result.tool.empty()) result.tool = part_at(conversation.messages, pair.call).tool;
+    if (!result.tool.empty()) continue;
+    result.tool = part_at(conversation.messages, pair.call).tool;
+    result.named_by_call = true;
   }
 }
 

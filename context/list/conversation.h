@@ -86,8 +86,9 @@ struct Part {
   std::string call_id;      // tool_call, tool_result, carried: as the client gave it, decoded
   uint32_t number = 0;      // of a call of an id that others bear, too (call_ids.h)
   std::string tool;         // name; of a result: where the format or the call tells it
-  bool free_form = false;   // tool_call: the arguments are plain text, not JSON
-  std::string media_type;   // image, document: "image/png"
+  bool named_by_call = false;  // tool_result: it was the call that told its tool
+  bool free_form = false;      // tool_call: the arguments are plain text, not JSON
+  std::string media_type;      // image, document: "image/png"
   // image, document: the string token of base64 data or of a data URL. Empty: a link (then that is
   // its text), or a document of plain text. One among the blocks of a result is a part of its own
   // behind the result, its span within the result's.

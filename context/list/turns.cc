@@ -95,6 +95,24 @@ std::vector<PartAt> late_results(const Conversation& sent, const Conversation& r
   return late;
 }
 
+std::vector<Pair> belated_results(const Conversation& conversation) {
+  const std::vector<Message>& messages = conversation.messages;
+  if (!conversation.pairing.outdated.empty()) return {};
+  std::vector<size_t> turn_end(messages.size() + 1, messages.size());  // of the model's turn
+  std::vector<size_t> model(messages.size() + 1, messages.size());  // first of the model from it on
+  for (size_t m = messages.size(); m-- > 0;) {
+    turn_end[m] = is_model(messages[m]) ? turn_end[m + 1] : m;
+    model[m] = is_model(messages[m]) ? m : model[m + 1];
+  }
+  std::vector<Pair> belated;
+  for (const Pair& pair : conversation.pairing.pairs) {
+    const Part& result = messages[pair.result.message].parts[pair.result.part];
+    const size_t went_on = model[turn_end[pair.call.message]];
+    if (!result.provider_side && went_on < pair.result.message) belated.push_back(pair);
+  }
+  return belated;
+}
+
 const PartAt* call_of(const Pairing& pairing, PartAt result) {
   const auto at = std::ranges::lower_bound(pairing.pairs, key_of(result), {},
                                            [](const Pair& pair) { return key_of(pair.result); });

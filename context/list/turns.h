@@ -30,6 +30,10 @@ size_t first_needed(const Conversation& conversation);
 // calls. Ascending.
 std::vector<PartAt> late_results(const Conversation& sent, const Conversation& repaired);
 
+// Results that came when the model had gone on without them, with their calls; by the place of the
+// result. Not those for which the client has kept a result of ours that says there is none.
+std::vector<Pair> belated_results(const Conversation& conversation);
+
 // The call that this result answers; nullptr: none.
 const PartAt* call_of(const Pairing& pairing, PartAt result);
 

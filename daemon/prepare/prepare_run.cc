@@ -6,7 +6,9 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "context/formats/call_ids.h"
 #include "context/formats/pairs.h"
@@ -188,13 +190,45 @@ Result<void> check_indexes(const Work& work) {
   return {};
 }
 
+Result<void> know_with(Work& work, std::span<const context::Pair> as_words) {
+  repair(work, as_words);
+  work.known_messages = work.known_pass = work.newest = 0;
+  return apply_known(work);
+}
+
+// A pass stands for calls as they were when it was made. A result that came after it goes on as
+// words, as it does for a client that has the summary in its list: put behind its call, it would
+// make what the pass stands for another history. Which ones came later is seen by what fits the
+// longest pass. One after the other, as they came: when one came, those behind it were not there.
+Result<void> know_belated(Work& work) {
+  constexpr size_t kMostTried = 16;
+  if (work.replay || work.sent.conversation->partial || work.whole) return {};
+  std::vector<context::Pair> as_words = context::belated_results(*work.sent.conversation);
+  if (as_words.empty()) return {};
+  if (as_words.size() > kMostTried) as_words.erase(as_words.begin(), as_words.end() - kMostTried);
+  if (auto known = know_with(work, as_words); !known) return known;
+  size_t longest = work.known_messages;
+  for (size_t i = 0; i < as_words.size();) {
+    std::vector<context::Pair> fewer = as_words;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (auto known = know_with(work, fewer); !known) return known;
+    if (work.known_messages < longest) {
+      ++i;
+      continue;
+    }
+    longest = work.known_messages;
+    as_words = std::move(fewer);
+  }
+  return know_with(work, as_words);
+}
+
 // The list with what is known of it, measured.
 Result<void> know_and_count(Work& work) {
   find_room(work);
   if (auto room = context::check_room(work.settings(), work.room); !room) return room;
   if (auto fits = check_indexes(work); !fits) return fits;
-  repair(work);
-  if (auto known = apply_known(work); !known) return known;
+  if (auto known = know_with(work, {}); !known) return known;
+  if (auto known = know_belated(work); !known) return known;
   calibrate(work);
   if (work.replay && !replay_holds(work)) {
     work.anew = true;

@@ -1,5 +1,7 @@
 #include "daemon/prepare/repair.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -45,18 +47,42 @@ bool advance(Work& work, const std::vector<context::Splice>& splices) {
   return true;
 }
 
+// The list with these results as some that answer no call.
+std::shared_ptr<const context::Conversation> without_answers(
+    const ListBody& sent, std::span<const context::Pair> results) {
+  auto out = std::make_shared<context::Conversation>(*sent.conversation);
+  context::Pairing& pairing = out->pairing;
+  const auto place = [](context::PartAt at) { return std::pair(at.message, at.part); };
+  for (const context::Pair& pair : results) {
+    std::erase_if(pairing.pairs,
+                  [&](const context::Pair& each) { return each.result == pair.result; });
+    context::Part& result = out->messages[pair.result.message].parts[pair.result.part];
+    if (result.named_by_call) result.tool.clear();
+    pairing.unanswered.push_back(pair.call);
+    pairing.strays.push_back(pair.result);
+  }
+  std::ranges::sort(pairing.unanswered, {}, place);
+  std::ranges::sort(pairing.strays, {}, place);
+  return out;
+}
+
 }  // namespace
 
-void repair(Work& work) {
+void repair(Work& work, std::span<const context::Pair> as_words) {
   work.current = work.sent;
   work.draft = ListDraft(work.sent.conversation->messages.size());
+  work.late.clear();
+  work.strays.clear();
+  std::erase_if(work.actions, [](const Action& action) { return action.what == "repair"; });
   if (work.sent.conversation->partial || work.whole) return;
-  const auto repairs = work.format->repairs(work.body(), *work.current.conversation);
+  if (!as_words.empty()) work.current.conversation = without_answers(work.sent, as_words);
+  const auto read = work.current.conversation;
+  const auto repairs = work.format->repairs(work.body(), *read);
   if (repairs.empty()) return;
   const auto splices =
       work.format->repair_splices(work.body(), *work.current.conversation, repairs);
   if (!advance(work, splices)) return;
-  work.late = context::late_results(*work.sent.conversation, *work.current.conversation);
+  work.late = context::late_results(*read, *work.current.conversation);
   for (const Repair& one : repairs) {
     const auto& parts = work.sent.conversation->messages[one.message].parts;
     Action action{.what = "repair", .index = one.message};
