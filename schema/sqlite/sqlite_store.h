@@ -124,8 +124,6 @@ class SqliteStore final : public Store {
   Result<void> check_quota(Database& db, SessionId tree);
   // Gives `done` what has been written since, too.
   Completion<Attr> amended(Completion<Attr> done);
-  template <class Read>
-  auto read_rows(Read read) -> decltype(read(std::declval<Database&>()));
   Result<Attr> getattr_after(const Overlay::Glance& glance, Attr attr);
   Result<size_t> read_row(Ino ino, uint64_t offset, std::span<char> out);
   Result<WriteBehind::Segments> read_segments(const CopyPlan& plan, uint64_t count);

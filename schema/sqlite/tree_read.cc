@@ -99,19 +99,12 @@ Result<std::string> node_path(Database& db, Ino ino) {
   return path;
 }
 
-// For the few rows of one node or name, which often were changed a moment ago.
-template <class Read>
-auto SqliteStore::read_rows(Read read) -> decltype(read(std::declval<Database&>())) {
-  if (auto own = writer_->borrow()) return read(**own);
+Result<Attr> SqliteStore::getattr(Ino ino) {
   auto reader = readers_.take();
   if (!reader) return std::unexpected(std::move(reader.error()));
-  return read(**reader);
-}
-
-Result<Attr> SqliteStore::getattr(Ino ino) {
   for (;;) {
     const Overlay::Glance glance = overlay_.at(ino);
-    auto attr = read_rows([&](Database& db) { return node_attr(db, ino); });
+    auto attr = node_attr(**reader, ino);
     if (!attr || overlay_.amend(glance, *attr)) return attr;
   }
 }
@@ -131,7 +124,12 @@ Completion<Attr> SqliteStore::amended(Completion<Attr> done) {
 
 Result<Attr> SqliteStore::lookup(Ino parent, std::string_view name) {
   const Overlay::Glance glance = overlay_.at_any();
-  auto attr = read_rows([&](Database& db) { return find_entry(db, parent, name); });
+  Result<Attr> attr;
+  {
+    auto reader = readers_.take();
+    if (!reader) return std::unexpected(std::move(reader.error()));
+    attr = find_entry(**reader, parent, name);
+  }
   return attr ? getattr_after(glance, *attr) : attr;
 }
 

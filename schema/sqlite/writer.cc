@@ -184,26 +184,6 @@ void Writer::Impl::submit(Unit unit) {
             ChangeSet{});
 }
 
-std::optional<Writer::Borrowed> Writer::borrow() {
-  const std::lock_guard lock(impl_->mutex);
-  if (impl_->writing || impl_->failed || !impl_->queue.empty()) return std::nullopt;
-  impl_->writing = true;
-  return Borrowed(impl_.get());
-}
-
-Writer::Borrowed::~Borrowed() {
-  if (impl_ == nullptr) return;
-  const std::lock_guard lock(impl_->mutex);
-  impl_->writing = false;
-  if (impl_->stopping || impl_->write_due(std::chrono::steady_clock::now())) {
-    impl_->work.notify_one();
-  }
-}
-
-Database& Writer::Borrowed::operator*() const {
-  return impl_->db;
-}
-
 bool Writer::Impl::may_run_here(const Unit& unit) const {
   return unit.options.here && unit.options.durability == Durability::ordered && !unit.staging &&
          !writing && !failed && !pinned && !restart_wanted && queue.empty() && held.empty() &&

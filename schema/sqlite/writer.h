@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "schema/base/result.h"
 #include "schema/change_set.h"
@@ -24,8 +22,6 @@
 namespace ebla::sqlite {
 
 class Writer {
-  struct Impl;
-
  public:
   struct Unit {
     ChangeOptions options;
@@ -78,24 +74,6 @@ class Writer {
 
   // After stop(): `done` runs at once, on the caller's thread, with Code::unavailable.
   void submit(Unit unit);
-  // The writer's own connection, for a read of a few rows: its page cache outlives commits, that of
-  // every other connection does not. Nobody writes as long as it is held.
-  class Borrowed {
-   public:
-    Borrowed(Borrowed&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-    Borrowed& operator=(Borrowed&&) = delete;
-    Borrowed(const Borrowed&) = delete;
-    ~Borrowed();
-    Database& operator*() const;
-
-   private:
-    friend class Writer;
-    explicit Borrowed(Impl* impl) : impl_(impl) {}
-    Impl* impl_;
-  };
-  // nullopt: somebody writes, or waits to. Waits for nobody.
-  std::optional<Borrowed> borrow();
-
   // Work of the idle class: run only while the queue of units is empty, at most 1 MB or 5 ms a
   // call, each call in a transaction of its own, again while it returns true. After false or an
   // error (which rolls the call back) it rests until the next unit has been committed.
@@ -115,6 +93,7 @@ class Writer {
   uint64_t revision() const;
 
  private:
+  struct Impl;
   explicit Writer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
